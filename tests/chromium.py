@@ -21,19 +21,19 @@ class Tab:
         self._asked = 0
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        target = self.ask_browser("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.ask_browser("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
-            self.ask(f"{domain}.enable")
+            self.ask_browser(f"{domain}.enable")
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def ask_browser(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers. Raises RuntimeError where it refuses."""
         self._asked += 1
         message = {"id": self._asked, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        while (answer := self._read()).get("id") != self._asked:
+        while (answer := self._read_message()).get("id") != self._asked:
             self.events.append(answer)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']}")
@@ -42,23 +42,25 @@ class Tab:
     def show_in(self, width: int, height: int = 800) -> None:
         """Make the window so wide: below 600 pixels it is a phone's."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1}
-        self.ask("Emulation.setDeviceMetricsOverride", **size, mobile=width < 600)
+        self.ask_browser("Emulation.setDeviceMetricsOverride", **size, mobile=width < 600)
 
-    def open(self, page: str, width: int, height: int = 800) -> None:
+    def open_page(self, page: str, width: int, height: int = 800) -> None:
         """Show a page in such a window, and wait until all of it is loaded."""
         self.show_in(width, height)
         self.events.clear()
-        self.ask("Page.navigate", url=page)
+        self.ask_browser("Page.navigate", url=page)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._read())
+            self.events.append(self._read_message())
 
-    def run(self, script: str) -> Any:
+    def run_script(self, script: str) -> Any:
         """The value of a script, of the one promised where it is a promise."""
-        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.ask_browser(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def fetched(self) -> set[str]:
+    def fetched_addresses(self) -> set[str]:
         """Every address that was asked for since the page was opened."""
         return {
             event["params"]["request"]["url"]
@@ -66,7 +68,7 @@ class Tab:
             if event.get("method") == "Network.requestWillBeSent"
         }
 
-    def failed(self) -> list[str]:
+    def failed_requests(self) -> list[str]:
         """What the page wrote to the console as errors, and what could not be loaded."""
         reported = []
         for event in self.events:
@@ -78,7 +80,7 @@ class Tab:
                 reported.append(event["params"]["errorText"])
         return reported
 
-    def _read(self) -> dict[str, Any]:
+    def _read_message(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
             more = os.read(self._back, 1 << 16)
             if not more:
@@ -89,7 +91,7 @@ class Tab:
 
 
 @contextmanager
-def tab(profile: Path) -> Iterator[Tab]:
+def open_tab(profile: Path) -> Iterator[Tab]:
     """A tab of a browser with a profile of its own; skips where there is no Chromium."""
     program = shutil.which("chromium")
     if program is None:
@@ -107,7 +109,7 @@ def tab(profile: Path) -> Iterator[Tab]:
         try:
             found = Tab(commands[1], answers[0])
             yield found
-            found.ask("Browser.close")
+            found.ask_browser("Browser.close")
         finally:
             os.close(commands[1])
             os.close(answers[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.destroy import destroy
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, all_names, folder_of
 
 if find_spec("hypothesis"):  # an operator who runs the packet tests need not have it
@@ -41,4 +41,4 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
         yield Path(os.environ["OLAF_STATE"])
         for name in all_names():
-            destroy(Store(folder_of(name)))
+            destroy_deployment(Store(folder_of(name)))

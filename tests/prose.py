@@ -21,7 +21,7 @@ _CALLED_BY_FRAMEWORKS = {"main", "command", "forward"}
 """click's callbacks, entry points, torch's modules."""
 
 
-def sources(folders: Sequence[Path]) -> Iterator[Path]:
+def find_sources(folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the Python files of ``folders`` that people write."""
     for folder in folders:
         for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
@@ -29,7 +29,7 @@ def sources(folders: Sequence[Path]) -> Iterator[Path]:
                 yield path
 
 
-def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def find_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield every docstring, attribute docstring and literal help of an option, with its line."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -49,7 +49,7 @@ def prose_faults(paths: Iterable[Path]) -> list[str]:
     """Return a line for each docstring or help that begins as a fragment."""
     found = []
     for path in paths:
-        for line, text in texts(ast.parse(path.read_text())):
+        for line, text in find_texts(ast.parse(path.read_text())):
             if _BEGINNINGS.match(text.strip()):
                 found.append(
                     f"{path.relative_to(ROOT)}:{line}: begins with a fragment: {text.strip()[:60]!r}"
@@ -94,10 +94,10 @@ def one_word_names(paths: Iterable[Path]) -> Counter[bool]:
 def main() -> None:
     """Check the folders that are named, or the whole tree."""
     everything = [ROOT / name for name in ("switch", "olafctl", "sdk", "testkit", "lab", "tests")]
-    chosen = [*sources([Path(name).resolve() for name in sys.argv[1:]] or everything)]
+    chosen = [*find_sources([Path(name).resolve() for name in sys.argv[1:]] or everything)]
     inside = {str(path.relative_to(ROOT)) for path in chosen}
     faults = prose_faults(chosen)
-    for each in name_faults(sources(everything)):
+    for each in name_faults(find_sources(everything)):
         if any(f"{place}:" in each for place in inside):
             faults.append(each)
     print(*faults, sep="\n")

@@ -44,14 +44,14 @@ def test_what_a_build_raises_is_not_the_caches_fault(tmp_path: Path, monkeypatch
         cache.build_once("p4", "key", fail)
 
 
-def _write(folder: Path) -> None:
+def _write_file(folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "library.so").write_bytes(b"machine code")
 
 
 def test_a_result_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
-    first, second = (cache.build_once("p4", "key", _write) for _ in range(2))
+    first, second = (cache.build_once("p4", "key", _write_file) for _ in range(2))
     assert (first[0], first[1], second[1]) == (second[0], True, False)
 
 
@@ -60,16 +60,16 @@ def test_a_result_that_lost_something_is_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
-    folder, _ = cache.build_once("p4", "key", _write)
+    folder, _ = cache.build_once("p4", "key", _write_file)
     library = folder / "inner" / "library.so"
     damaged = library if "a file" in lost else folder / cache.SIZES
     if "content" in lost:
         damaged.write_bytes(b"")
     else:
         damaged.unlink()
-    assert cache.build_once("p4", "key", _write) == (folder, True)
+    assert cache.build_once("p4", "key", _write_file) == (folder, True)
     assert library.read_bytes() == b"machine code"
-    assert cache.build_once("p4", "key", _write) == (folder, False)
+    assert cache.build_once("p4", "key", _write_file) == (folder, False)
 
 
 def test_a_full_disk_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,10 @@ def _command_lines(page: Path) -> Iterator[tuple[str, str]]:
         yield from COMMAND_LINE.findall(line)
 
 
-def _problem(command: click.Command, line: str) -> str | None:
+def _find_problem(command: click.Command, line: str) -> str | None:
     """What in a command line does not exist; None when all of it does."""
     words = iter(line.partition(" -- ")[0].split())
-    options = _options(command)
+    options = _command_options(command)
     for word in words:
         name = word.partition("=")[0]
         if re.match(r"--?[a-z]", name):
@@ -54,16 +54,16 @@ def _problem(command: click.Command, line: str) -> str | None:
             below = command.get_command(click.Context(command), word)
             if below is None:
                 return f"no command {word}"
-            command, options = below, _options(below)
+            command, options = below, _command_options(below)
     return None
 
 
-def _options(command: click.Command) -> dict[str, click.Option]:
+def _command_options(command: click.Command) -> dict[str, click.Option]:
     options = [each for each in command.get_params(click.Context(command)) if isinstance(each, click.Option)]
     return {name: each for each in options for name in (*each.opts, *each.secondary_opts)}
 
 
-def _anchors(page: Path) -> set[str]:
+def _page_anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -71,7 +71,7 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", [*PAGES, *SCRIPTS], ids=lambda page: page.name)
 def test_commands_and_options_exist(page: Path) -> None:
-    found = {line: _problem(COMMANDS[name], line) for name, line in _command_lines(page)}
+    found = {line: _find_problem(COMMANDS[name], line) for name, line in _command_lines(page)}
     problems = {line: problem for line, problem in found.items() if problem}
     assert problems == {}
 
@@ -82,7 +82,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
         name, _, anchor = link.partition("#")
         target = page.parent / name if name else page
-        if "://" not in link and (not target.exists() or (anchor and anchor not in _anchors(target))):
+        if "://" not in link and (not target.exists() or (anchor and anchor not in _page_anchors(target))):
             dead.append(link)
     assert dead == []
 
@@ -95,7 +95,7 @@ def test_each_key_of_a_testbed_is_described(section: str, tmp_path: Path) -> Non
     file = tmp_path / "bed.yaml"
     file.write_text(f"engines: [{{name: one}}]\n{text}" if section == "links" else text)
     with pytest.raises(OlafError) as refused:
-        testbeds.load(file)
+        testbeds.load_testbed(file)
     (output,) = re.findall(r"unknown_key: unknown key \(known here: (.*)\)", str(refused.value))
     page = (ROOT / "docs" / "testbeds.md").read_text(encoding="utf-8")
     assert [key for key in output.split(", ") if not re.search(rf"[`.{{ ]{key}[`:]", page)] == []
@@ -108,7 +108,7 @@ def test_the_threat_model_shows_the_rule_that_tests_ask_for() -> None:
 
 
 def test_what_the_checks_of_this_file_find() -> None:
-    assert _problem(olafctl, "deploy --hosts laptop") is None
-    assert _problem(olafctl, "--log-level info exec --deployment laptop ps -- ls --all") is None
-    assert _problem(olafctl, "depoly laptop") == "no command depoly"
-    assert _problem(olafctl, "deploy --host laptop") == "no option --host"
+    assert _find_problem(olafctl, "deploy --hosts laptop") is None
+    assert _find_problem(olafctl, "--log-level info exec --deployment laptop ps -- ls --all") is None
+    assert _find_problem(olafctl, "depoly laptop") == "no command depoly"
+    assert _find_problem(olafctl, "deploy --host laptop") == "no option --host"

@@ -25,13 +25,13 @@ class Package:
     folder: Path
     section: str
 
-    def room(self, module: str) -> str:
+    def room_of(self, module: str) -> str:
         """The room of a file; files of the package's top folder are the ground that all stand on."""
         own, _, rest = module.partition(".")
         first = rest.partition(".")[0]
         return first if own == self.name and first and (self.folder / first).is_dir() else ""
 
-    def allowed(self) -> Mapping[str, frozenset[str]]:
+    def allowed_rooms(self) -> Mapping[str, frozenset[str]]:
         """Return the rooms that each room may use: the table of docs/architecture.md."""
         text = (
             (ROOT / "docs" / "architecture.md").read_text().partition(self.section)[2].partition("\n## ")[0]
@@ -89,14 +89,14 @@ def sdk() -> grimp.ImportGraph:
     return grimp.build_graph("olaf", include_external_packages=True, cache_dir=None)
 
 
-def imports(graph: grimp.ImportGraph) -> Iterable[tuple[str, str]]:
+def list_imports(graph: grimp.ImportGraph) -> Iterable[tuple[str, str]]:
     """Every import, as (importer, imported) files."""
     for importer in graph.modules:
         for imported in graph.find_modules_directly_imported_by(importer):
             yield importer, imported
 
 
-def includes(package: Package) -> Iterator[tuple[Path, Path]]:
+def list_includes(package: Package) -> Iterator[tuple[Path, Path]]:
     """Every C++ file of a package, with each file of this repository that it includes by a path."""
     for path in sorted(package.folder.rglob("*")):
         if path.suffix in NATIVE:
@@ -108,24 +108,24 @@ def includes(package: Package) -> Iterator[tuple[Path, Path]]:
                         break
 
 
-def module(path: Path) -> str:
+def module_name(path: Path) -> str:
     """A file as a dotted name, from its package on."""
     base = next((each.folder.parent for each in LAYERS if path.is_relative_to(each.folder)), ROOT)
     return ".".join(path.relative_to(base).parts)
 
 
-def above(package: Package) -> tuple[str, ...]:
+def packages_above(package: Package) -> tuple[str, ...]:
     """Packages that ``package`` may not use."""
     return tuple(NAMES if package is SDK else NAMES[NAMES.index(package.name) + 1 :])
 
 
-def uses(graph: grimp.ImportGraph, package: Package) -> Iterator[tuple[str, str]]:
+def list_uses(graph: grimp.ImportGraph, package: Package) -> Iterator[tuple[str, str]]:
     """What uses what, in Python and in C++."""
-    yield from imports(graph)
-    yield from ((module(a), module(b)) for a, b in includes(package))
+    yield from list_imports(graph)
+    yield from ((module_name(a), module_name(b)) for a, b in list_includes(package))
 
 
-def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
+def find_circle(edges: Iterable[tuple[str, str]]) -> list[str]:
     """The members of one circle, or nothing."""
     used: dict[str, set[str]] = defaultdict(set)
     for importer, imported in edges:
@@ -140,7 +140,7 @@ def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
 @PACKAGES
 def test_every_room_is_described(package: Package) -> None:
     rooms = {path.parent.name for path in package.folder.glob("*/__init__.py")}
-    assert set(package.allowed()) == rooms
+    assert set(package.allowed_rooms()) == rooms
 
 
 @PACKAGES
@@ -148,9 +148,9 @@ def test_a_room_uses_only_the_rooms_that_its_description_names(
     graph: grimp.ImportGraph, package: Package
 ) -> None:
     used: dict[str, set[str]] = defaultdict(set)
-    allowed = package.allowed()
-    for importer, imported in uses(graph, package):
-        source, target = package.room(importer), package.room(imported)
+    allowed = package.allowed_rooms()
+    for importer, imported in list_uses(graph, package):
+        source, target = package.room_of(importer), package.room_of(imported)
         if source and target and source != target:
             assert target in allowed[source], f"{importer} may not use {imported}"
             used[source].add(target)
@@ -161,15 +161,17 @@ def test_a_room_uses_only_the_rooms_that_its_description_names(
 
 @PACKAGES
 def test_a_distribution_knows_nothing_of_those_above(graph: grimp.ImportGraph, package: Package) -> None:
-    for importer, imported in uses(graph, package):
+    for importer, imported in list_uses(graph, package):
         if importer.partition(".")[0] == package.name:
-            assert imported.partition(".")[0] not in above(package), f"{importer} may not use {imported}"
+            assert imported.partition(".")[0] not in packages_above(package), (
+                f"{importer} may not use {imported}"
+            )
 
 
 @pytest.mark.parametrize("package", [SWITCH, PRODUCT], ids=lambda package: str(package.name))
 def test_a_distribution_does_not_name_those_above(package: Package) -> None:
     texts = {path: path.read_text() for path in package.folder.rglob("*.py")}
-    named = re.compile(rf"\b({'|'.join(above(package))})[.\"']")
+    named = re.compile(rf"\b({'|'.join(packages_above(package))})[.\"']")
     assert [path for path, text in texts.items() if named.search(text)] == []
 
 
@@ -190,7 +192,7 @@ def test_product_tests_import_only_the_test_kit() -> None:
 
 
 def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph) -> None:
-    for importer, imported in imports(sdk):
+    for importer, imported in list_imports(sdk):
         external = imported.partition(".")[0]
         if external not in {"olaf", "numpy", *sys.stdlib_module_names}:
             assert f"{importer}.".startswith(DOORS.get(external, ())), f"{importer} may not import {imported}"
@@ -200,10 +202,10 @@ def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph)
 def test_the_ground_uses_no_room(graph: grimp.ImportGraph, package: Package) -> None:
     ground = [
         (a, b)
-        for a, b in imports(graph)
+        for a, b in list_imports(graph)
         if a.partition(".")[0] == package.name
-        and not package.room(a)
-        and package.room(b)
+        and not package.room_of(a)
+        and package.room_of(b)
         and not a.endswith("__main__")
         and a != SDK.name  # what `import olaf` shows
     ]
@@ -212,12 +214,12 @@ def test_the_ground_uses_no_room(graph: grimp.ImportGraph, package: Package) -> 
 
 @PACKAGES
 def test_rooms_have_no_circle(package: Package) -> None:
-    assert circle((name, use) for name, named in package.allowed().items() for use in named) == []
+    assert find_circle((name, use) for name, named in package.allowed_rooms().items() for use in named) == []
 
 
 def test_files_have_no_circle(graph: grimp.ImportGraph) -> None:
     files = {name for name in graph.modules if not graph.find_children(name)}
-    assert circle((a, b) for a, b in imports(graph) if a in files and b in files) == []
+    assert find_circle((a, b) for a, b in list_imports(graph) if a in files and b in files) == []
 
 
 def test_an_import_against_the_contract_is_found() -> None:
@@ -242,6 +244,6 @@ def test_an_include_against_the_contract_is_found(tmp_path: Path) -> None:
     (tmp_path / "wire").mkdir()
     header = LABORATORY.folder / "model" / "native" / "age.h"
     (tmp_path / "wire" / "wrong.cpp").write_text(f'#include "{header}"\n')
-    found = list(includes(Package("olafctl", tmp_path, "")))
+    found = list(list_includes(Package("olafctl", tmp_path, "")))
     assert found == [(tmp_path / "wire" / "wrong.cpp", header)]
-    assert module(header).startswith("olaflab.")
+    assert module_name(header).startswith("olaflab.")

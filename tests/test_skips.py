@@ -36,7 +36,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-def run(suite: pytest.Pytester) -> pytest.RunResult:
+def run_suite(suite: pytest.Pytester) -> pytest.RunResult:
     return suite.runpytest_subprocess("-p", "skips", "-p", "no:cacheprovider")
 
 
@@ -47,7 +47,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_line_for_each_reason_and_a_record(suite: pytest.Pytester, record: Path) -> None:
-    result = run(suite)
+    result = run_suite(suite)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
         [
@@ -64,7 +64,7 @@ def test_with_everything_installed_only_some_reasons_are_allowed(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(skips.STRICT, "yes")
-    result = run(suite)
+    result = run_suite(suite)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*must not skip*: torch is not installed*", "*::test_trains?2?"])
     result.stdout.no_fnmatch_line("*must not skip*netem*")

@@ -48,22 +48,22 @@ class Installed:
             "OLAF_CACHE": os.environ.get("OLAF_CACHE", str(Path.home() / ".cache" / "olaf")),
         }
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start_command(self, *words: str) -> subprocess.Popen[str]:
         """A command that goes on; its standard output is a pipe."""
         line = [str(self._binaries / words[0]), *words[1:]]
         return subprocess.Popen(
             line, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
         )
 
-    def install(self, *names: str) -> None:
+    def install_wheels(self, *names: str) -> None:
         """The wheels of this repository's distributions ``names``."""
-        self.run("pip", "install", "-q", *self.wheels(*names))
+        self.run_command("pip", "install", "-q", *self.wheel_files(*names))
 
-    def wheels(self, *names: str) -> Sequence[str]:
+    def wheel_files(self, *names: str) -> Sequence[str]:
         """The files of those distributions."""
         return [str(wheel) for name in names for wheel in self._wheels.glob(f"{name}-*.whl")]
 
-    def run(self, *words: str, expect: int = 0) -> str:
+    def run_command(self, *words: str, expect: int = 0) -> str:
         """What a command prints; its exit code must be ``expect``."""
         line = [str(self._binaries / words[0]), *words[1:]]
         done = subprocess.run(
@@ -89,7 +89,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def switch(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Installed:
     environment = Installed(tmp_path_factory.mktemp("wheel"), wheels)
-    environment.install("olafswitch")
+    environment.install_wheels("olafswitch")
     assert not list((environment.folder / "environment").rglob("olafctl"))
     return environment
 
@@ -97,22 +97,22 @@ def switch(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Installed:
 @pytest.fixture(scope="module")
 def installed(switch: Installed) -> Iterator[Installed]:
     """The product beside the switch, which stays as it is."""
-    switch.install("olafctl")
+    switch.install_wheels("olafctl")
     yield switch
-    switch.run("olafctl", "destroy", "--all")
+    switch.run_command("olafctl", "destroy", "--all")
 
 
 def test_the_switch_is_a_wheel_of_its_own(switch: Installed) -> None:
     """First, before anything else is installed."""
     (switch.folder / "pass.p4").write_text(PROGRAM)
-    switch.run("olafswitch", "compile", "pass.p4", "-o", "compiled")
+    switch.run_command("olafswitch", "compile", "pass.p4", "-o", "compiled")
     assert list((switch.folder / "compiled").glob("*p4info*"))
 
 
 def test_a_p4_program_runs_between_ports(switch: Installed) -> None:
     (switch.folder / "pass.p4").write_text(PROGRAM)
     (switch.folder / "in.pcap").touch()
-    with switch.start("olafswitch", "run", "pass.p4", "-p", "1=pcap:in.pcap,out.pcap") as running:
+    with switch.start_command("olafswitch", "run", "pass.p4", "-p", "1=pcap:in.pcap,out.pcap") as running:
         assert running.stdout is not None
         assert running.stdout.readline().startswith("device 1 at ")
         running.terminate()
@@ -120,9 +120,9 @@ def test_a_p4_program_runs_between_ports(switch: Installed) -> None:
 
 
 def test_the_switch_brings_the_commands_of_p4c_and_bmv2(switch: Installed) -> None:
-    switch.run("olafswitch", "drop-in", "bin", "--force")
+    switch.run_command("olafswitch", "drop-in", "bin", "--force")
     (switch.folder / "pass.p4").write_text(PROGRAM)
-    switch.run(str(switch.folder / "bin" / "p4c"), "pass.p4", "-o", "pass.json")
+    switch.run_command(str(switch.folder / "bin" / "p4c"), "pass.p4", "-o", "pass.json")
     assert (switch.folder / "pass.json").is_file()
 
 
@@ -131,32 +131,32 @@ def test_it_holds_back_no_other_package(installed: Installed) -> None:
 
     def chosen(*more: str) -> dict[str, str]:
         line = ("pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-", *OTHERS, *more)
-        packages = [each["metadata"] for each in json.loads(installed.run(*line))["install"]]
+        packages = [each["metadata"] for each in json.loads(installed.run_command(*line))["install"]]
         return {each["name"]: each["version"] for each in packages if each["name"] in OTHERS}
 
     alone = chosen()
     assert set(alone) == set(OTHERS)
-    assert chosen(*installed.wheels("olafswitch", "olafctl")) == alone
+    assert chosen(*installed.wheel_files("olafswitch", "olafctl")) == alone
 
 
 def test_a_deployment_lives_from_init_to_destroy(installed: Installed) -> None:
-    installed.run("olafctl", "init", "mine.yaml")
-    installed.run("olafctl", "deploy", "mine.yaml")
-    assert "mine" in installed.run("olafctl", "status")
-    assert "-m p4runtime_sh" in installed.run("olafctl", "shell", "vnp4_1", "--print")
-    assert " passed" in installed.run("olafctl", "test", "-k", "test_ack_status")
-    installed.run("olafctl", "destroy")
-    installed.run("olafctl", "status", expect=2)
+    installed.run_command("olafctl", "init", "mine.yaml")
+    installed.run_command("olafctl", "deploy", "mine.yaml")
+    assert "mine" in installed.run_command("olafctl", "status")
+    assert "-m p4runtime_sh" in installed.run_command("olafctl", "shell", "vnp4_1", "--print")
+    assert " passed" in installed.run_command("olafctl", "test", "-k", "test_ack_status")
+    installed.run_command("olafctl", "destroy")
+    installed.run_command("olafctl", "status", expect=2)
 
 
 def test_the_product_has_the_verbs_of_the_switch(installed: Installed) -> None:
     (installed.folder / "pass.p4").write_text(PROGRAM)
-    installed.run("olafctl", "p4", "compile", "pass.p4", "-o", "compiled")
+    installed.run_command("olafctl", "p4", "compile", "pass.p4", "-o", "compiled")
     assert list((installed.folder / "compiled").glob("*p4info*"))
 
 
 def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> None:
-    where = installed.run("python", "-c", "from olafctl import paths; print(paths.sources())").strip()
+    where = installed.run_command("python", "-c", "from olafctl import paths; print(paths.sources())").strip()
     assert Path(where).is_relative_to(installed.folder)
     for name in ("hdl", "p4src", "templates", "testbeds", "tests/packets"):
         expected = {path.relative_to(ROOT) for path in (ROOT / name).rglob("*") if path.is_file()}
@@ -176,19 +176,19 @@ def test_the_container_file_has_no_fault() -> None:
 
 
 def test_the_test_kit_is_a_wheel_of_its_own(installed: Installed) -> None:
-    installed.install("olaftest")
+    installed.install_wheels("olaftest")
     imports = "from olaftest.queue import clockless, conform"
-    installed.run("python", "-c", f"{imports}; clockless.build_clockless(conform.GEOMETRIES[0])")
+    installed.run_command("python", "-c", f"{imports}; clockless.build_clockless(conform.GEOMETRIES[0])")
 
 
 def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     """Last, because it stays installed."""
-    assert "Laboratory:" not in installed.run("olafctl", "--help")
-    installed.run("olafctl", "demo", expect=3)
-    installed.install("olaftest", "olaflab")
-    assert "Laboratory:" in installed.run("olafctl", "--help")
-    installed.run("olaflab", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
-    where = Path(installed.run("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
+    assert "Laboratory:" not in installed.run_command("olafctl", "--help")
+    installed.run_command("olafctl", "demo", expect=3)
+    installed.install_wheels("olaftest", "olaflab")
+    assert "Laboratory:" in installed.run_command("olafctl", "--help")
+    installed.run_command("olaflab", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
+    where = Path(installed.run_command("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
     package = ROOT / "lab" / "olaflab"
     expected = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}
     missing = {path for path in expected if "__pycache__" not in path.parts and not (where / path).is_file()}
@@ -197,6 +197,6 @@ def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
 
 def test_the_main_job_runs(installed: Installed) -> None:
     if not list((installed.folder / "environment").rglob("olaflab")):
-        installed.install("olaftest", "olaflab")
-    assert "OLAF table 1" in installed.run("olafctl", "demo", "--no-tests", "-o", "figures")
+        installed.install_wheels("olaftest", "olaflab")
+    assert "OLAF table 1" in installed.run_command("olafctl", "demo", "--no-tests", "-o", "figures")
     assert (installed.folder / "figures" / "age-of-model.svg").is_file()

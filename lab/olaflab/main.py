@@ -4,7 +4,7 @@ import click
 
 from olafctl import __version__
 from olafswitch import log
-from olafswitch.console.command_line import log_options, run, show_usage_error
+from olafswitch.console.command_line import log_options, run_command, show_usage_error
 from olafswitch.console.group import VerbGroup
 
 
@@ -22,4 +22,4 @@ def olaflab(log_level: str | None, log_json: bool | None) -> None:
 
 def main() -> None:
     """Run the command line; an OlafError becomes one line per problem and its exit code."""
-    run(olaflab, show_usage_error)
+    run_command(olaflab, show_usage_error)

@@ -40,7 +40,7 @@ def style_of(name: str) -> dict[str, Any]:
     return {"color": colour, "linestyle": line, "linewidth": width}
 
 
-def styles(names: Iterable[str], subject: re.Pattern[str] = _OWN) -> dict[str, dict[str, Any]]:
+def assign_styles(names: Iterable[str], subject: re.Pattern[str] = _OWN) -> dict[str, dict[str, Any]]:
     """Return each contender's style: those that match ``subject`` strong, the others muted, in this order."""
     found: dict[str, dict[str, Any]] = {}
     own, others = 0, 0
@@ -55,7 +55,7 @@ def styles(names: Iterable[str], subject: re.Pattern[str] = _OWN) -> dict[str, d
     return found
 
 
-def save(figure: Figure, path: Path) -> None:
+def save_picture(figure: Figure, path: Path) -> None:
     """Write ``figure`` as SVG. Raises OlafError if it cannot."""
     import matplotlib
 
@@ -65,12 +65,12 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(text, format="svg", metadata={"Date": None})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(simplify(text.getvalue()), encoding="utf-8")
+        path.write_text(simplify_svg(text.getvalue()), encoding="utf-8")
     except OSError as error:
         raise OlafError(Problem(f"cannot write the picture: {error.strerror}", str(path))) from error
 
 
-def simplify(svg: str) -> str:
+def simplify_svg(svg: str) -> str:
     """Remove from Matplotlib's SVG what no reader sees: metadata, named groups, digits beyond a hundredth.
 
     Coordinates are rounded, so that sums whose last bits differ between processors draw the same bytes.
@@ -81,18 +81,18 @@ def simplify(svg: str) -> str:
     drawing = ElementTree.fromstring(svg)
     for child in [each for each in drawing if each.tag.endswith("}metadata")]:
         drawing.remove(child)
-    _flatten(drawing)
+    _flatten_groups(drawing)
     ElementTree.indent(drawing, "")
     return ElementTree.tostring(drawing, encoding="unicode") + "\n"
 
 
-def _flatten(parent: ElementTree.Element) -> None:
+def _flatten_groups(parent: ElementTree.Element) -> None:
     for child in list(parent):
-        _flatten(child)
+        _flatten_groups(child)
         if "d" in child.attrib:
             child.set("d", " ".join(child.attrib["d"].split()))
         for name in _PLACES & child.attrib.keys():
-            child.set(name, _NUMBER.sub(_round, child.attrib[name]))
+            child.set(name, _NUMBER.sub(_round_number, child.attrib[name]))
         if child.tag.endswith("}g") and set(child.attrib) <= {"id"}:
             place = list(parent).index(child)
             parent[place : place + 1] = list(child)
@@ -102,11 +102,11 @@ _PLACES = {"d", "x", "y", "width", "height", "transform", "points"}
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 
-def _round(found: re.Match[str]) -> str:
+def _round_number(found: re.Match[str]) -> str:
     text = f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
+def add_legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
     """Name what ``axes`` shows below everything that is drawn, over no data."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

@@ -30,10 +30,10 @@ def ages_of_oldest_segment(
 
     Raises BadInput for a segment outside the model, and as :func:`olafctl.verify.aom.ages` does.
     """
-    which, born, seen = _checked(segment, generation, delivery, segments)
+    which, born, seen = _check_receptions(segment, generation, delivery, segments)
     curve = ages(*oldest_segment(which, born, seen, segments, initial), start, end, initial)
     inside = int(np.count_nonzero((seen > start) & (seen <= end)))
-    when = _records(which, born, seen, initial)[2]
+    when = _sort_records(which, born, seen, initial)[2]
     fresher = int(np.count_nonzero((when > start) & (when <= end)))
     return replace(curve, stale=inside - fresher)
 
@@ -52,9 +52,9 @@ def oldest_segment(
     step function, from the generation before each of the segment's records to that record's delivery, and
     ascends, so the maximum over segments is the running maximum over all steps in order of generation.
     """
-    which, born, seen = _checked(segment, generation, delivery, segments)
+    which, born, seen = _check_receptions(segment, generation, delivery, segments)
     floor = NEVER if initial is None else initial
-    of, value, time = _records(which, born, seen, initial)
+    of, value, time = _sort_records(which, born, seen, initial)
     before = np.full(len(value), floor, dtype=np.int64)
     same = of[1:] == of[:-1]
     before[1:][same] = value[:-1][same]
@@ -68,7 +68,7 @@ def oldest_segment(
     return steps[1:][real], reached[:-1][real]
 
 
-def _checked(
+def _check_receptions(
     segment: ArrayLike, generation: ArrayLike, delivery: ArrayLike, segments: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     which = np.asarray(segment, dtype=np.int64)
@@ -86,7 +86,7 @@ def _checked(
     return which, born, seen
 
 
-def _records(
+def _sort_records(
     which: NDArray[np.int64], born: NDArray[np.int64], seen: NDArray[np.int64], initial: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(segment, generation, delivery) of the receptions fresher than all before them in their segment,

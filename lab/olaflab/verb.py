@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from olafctl.cli.numbers import finite
-from olafswitch.console.output import json_option, print_json, table
+from olafctl.cli.numbers import check_finite
+from olafswitch.console.output import json_option, print_json, print_table
 from olafswitch.errors import OlafError, Problem
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """A titled table."""
 
     title: str
@@ -24,12 +24,12 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class VerbReport:
     """What a verb found. With ``failed`` or any problem the exit code is 1."""
 
     document: Any
     """Printed for ``--json``."""
-    parts: Sequence[str | Table] = ()
+    parts: Sequence[str | TextTable] = ()
     """Printed without ``--json``, in this order."""
     problems: Sequence[str | Problem] = ()
     failed: bool = False
@@ -71,14 +71,16 @@ def argument(default: Any = ..., *names: str, **more: Any) -> Any:
     return _Declared(default, None, names, True, None, None, False, (), more)
 
 
-def verb(json: str = "Print the figures as JSON.") -> Callable[[Callable[..., Report | None]], click.Command]:
+def verb(
+    json: str = "Print the figures as JSON.",
+) -> Callable[[Callable[..., VerbReport | None]], click.Command]:
     """Make a command of a function whose parameters are declared by :func:`option` and :func:`argument`.
 
     A parameter ``as_json`` tells the function whether JSON is wanted; a function that returns None has
     printed its results itself.
     """
 
-    def made(function: Callable[..., Report | None]) -> click.Command:
+    def made(function: Callable[..., VerbReport | None]) -> click.Command:
         parameters = inspect.signature(function).parameters
         tells = "as_json" in parameters
 
@@ -90,21 +92,21 @@ def verb(json: str = "Print the figures as JSON.") -> Callable[[Callable[..., Re
         decorated: Any = json_option(json)(command)
         for name, parameter in reversed([*parameters.items()]):
             if name != "as_json":
-                decorated = _decorator(name, parameter)(decorated)
+                decorated = _make_decorator(name, parameter)(decorated)
         command.__doc__ = function.__doc__
         return click.command("command")(decorated)
 
     return made
 
 
-def show_report(report: Report, as_json: bool) -> None:
+def show_report(report: VerbReport, as_json: bool) -> None:
     """Print a report; raise OlafError for its problems, or SystemExit where it failed without any."""
     if as_json:
         print_json(report.document)
     else:
         for part in report.parts:
-            if isinstance(part, Table):
-                table(*part)
+            if isinstance(part, TextTable):
+                print_table(*part)
             else:
                 click.echo(part)
     if report.problems:
@@ -113,7 +115,7 @@ def show_report(report: Report, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _decorator(name: str, parameter: inspect.Parameter) -> Callable[[Any], Any]:
+def _make_decorator(name: str, parameter: inspect.Parameter) -> Callable[[Any], Any]:
     declared = parameter.default
     assert isinstance(declared, _Declared), f"{name} is not declared by option() or argument()"
     kind, many = parameter.annotation, False
@@ -123,7 +125,7 @@ def _decorator(name: str, parameter: inspect.Parameter) -> Callable[[Any], Any]:
         kind, many = typing.get_args(kind)[0], True
     more = dict(declared.more)
     if "type" not in more and not (kind is bool or "flag_value" in more):
-        more["type"] = _type(kind, declared)
+        more["type"] = _choose_type(kind, declared)
     if declared.default is ...:
         more["required"] = True
     elif not many:
@@ -134,7 +136,7 @@ def _decorator(name: str, parameter: inspect.Parameter) -> Callable[[Any], Any]:
     if kind is bool:
         more["is_flag"] = True
     if kind is float:
-        more.setdefault("callback", finite)
+        more.setdefault("callback", check_finite)
     if many:
         more |= {"multiple": True} | ({"default": declared.default} if declared.default else {})
     more.setdefault("show_default", kind is not bool and declared.default not in (None, ..., ()))
@@ -142,7 +144,7 @@ def _decorator(name: str, parameter: inspect.Parameter) -> Callable[[Any], Any]:
     return click.option(name, *names, help=declared.help, **more)
 
 
-def _type(kind: Any, declared: _Declared) -> Any:
+def _choose_type(kind: Any, declared: _Declared) -> Any:
     if declared.choices:
         return click.Choice(declared.choices)
     if kind is Path:

@@ -14,14 +14,14 @@ from olafctl.control import logs
 from olafctl.control.store import Store
 from olafctl.machines.client import SEEN
 from olafswitch.errors import OlafError
-from olafswitch.ports.capture import Listener
+from olafswitch.ports.capture import FrameListener
 from olafswitch.ports.host import HostPort
 
 _LOOK_AGAIN = 0.5
 """Seconds after which it is looked whether the caller is still there, where nothing wakes."""
 
 
-def exchanged(port: HostPort, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+def exchange_frames(port: HostPort, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
     """Send what the caller sends; first an empty frame, then what arrives. Raises OlafError."""
 
     def send() -> None:
@@ -37,12 +37,12 @@ def exchanged(port: HostPort, requests: Iterator[bytes], context: Any) -> Iterat
                 yield frame
 
 
-def captured(listener: Listener, context: Any) -> Iterator[bytes]:
+def capture_frames(listener: FrameListener, context: Any) -> Iterator[bytes]:
     """First an empty message: the port is listened at. Then each frame behind its :data:`SEEN`."""
     ended, ending = socket.socketpair()
     with closing(listener), ended, ending:
         yield b""
-        if not context.add_callback(lambda: _wake(ending)):
+        if not context.add_callback(lambda: _wake_listener(ending)):
             return
         waiting = select.poll()
         for each in (listener, ended):
@@ -53,12 +53,12 @@ def captured(listener: Listener, context: Any) -> Iterator[bytes]:
                 yield SEEN.pack(seen.when, listener.lost(), seen.outbound) + seen.frame
 
 
-def followed(folder: Path, active: Callable[[], bool]) -> Iterator[dict[str, str]]:
+def follow_logs(folder: Path, active: Callable[[], bool]) -> Iterator[dict[str, str]]:
     """Yield the lines of all logs as they are written, while ``active``."""
-    for path, line in logs.follow(logs.paths_of(Store(folder)), active):
+    for path, line in logs.follow_logs(logs.paths_of(Store(folder)), active):
         yield {"log": path.name, "line": line}
 
 
-def _wake(ending: socket.socket) -> None:
+def _wake_listener(ending: socket.socket) -> None:
     with suppress(OSError):
         ending.send(b"\0")

@@ -19,29 +19,29 @@ import psutil
 from olafctl import __version__, quantities
 from olafctl.control import logs
 from olafctl.control.hosts import deployed
-from olafctl.control.hosts.network import Network, placed
-from olafctl.control.locks import CHANGE, held
+from olafctl.control.hosts.network import HostNetwork, place_network
+from olafctl.control.locks import CHANGE, hold_lock
 from olafctl.control.status import processes_of
-from olafctl.control.store import Record, Role, Store
+from olafctl.control.store import Record, RecordRole, Store
 from olafctl.control.wanted import (
     Wanted,
     check_startable,
+    find_reusable,
+    list_rewiring,
     ports_lost,
-    prepare,
-    reusable,
-    rewire,
-    rewiring,
-    start,
+    prepare_testbed,
+    rewire_ports,
+    start_target,
     target_of,
 )
 from olafctl.machines.calls import READS
 from olafctl.network import interfaces, nic
 from olafctl.targets import deployment, processes, registry, testbeds
-from olafctl.targets.control import ask
+from olafctl.targets.control import ask_process
 from olafctl.targets.interface import Progress, Running
 from olafctl.targets.queue_process import SOCKET
 from olafctl.testbed.ends import interface_of
-from olafctl.testbed.machines import share
+from olafctl.testbed.machines import share_of
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES
 from olafswitch import cache, paths
@@ -53,7 +53,7 @@ _MOST_LINES = 10_000
 _ETHERNET = 14
 
 
-def home() -> Path:
+def agent_home() -> Path:
     """Return the folder of everything that the agent of this user's machine runs."""
     return paths.state() / ".agent"
 
@@ -73,11 +73,11 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        return home() / self.name
+        return agent_home() / self.name
 
-    def problems(self, testbed: str, machine: str) -> list[Json]:
+    def find_problems(self, testbed: str, machine: str) -> list[Json]:
         """Return why it could not start here."""
-        bed = self._share(testbed, machine)
+        bed = self._load_share(testbed, machine)
         try:
             found = list(target_of(bed).problems(bed, self.folder))
         except MissingTool as error:
@@ -87,85 +87,85 @@ class Part:
             for problem in (*found, *_short_cables(bed))
         ]
 
-    def prepare(self, testbed: str, machine: str, progress: Progress) -> Json:
+    def prepare_build(self, testbed: str, machine: str, progress: Progress) -> Json:
         """Build it, unless that was done. Raises OlafError."""
-        build = prepare(self._share(testbed, machine), self.folder, progress).build
+        build = prepare_testbed(self._load_share(testbed, machine), self.folder, progress).build
         return {"key": build.key, "fresh": build.fresh}
 
-    def foresee(self, testbed: str, machine: str) -> list[str] | None:
+    def foresee_start(self, testbed: str, machine: str) -> list[str] | None:
         """Return how the front ports of what runs would change, as lines of a diff; None where its engines
         would start again. Raises OlafError."""
-        wanted = prepare(self._share(testbed, machine), self.folder, lambda _: None)
-        running = reusable(wanted, Store(self.folder), partial(share, machine=machine))
-        return None if running is None else list(rewiring(wanted, running))
+        wanted = prepare_testbed(self._load_share(testbed, machine), self.folder, lambda _: None)
+        running = find_reusable(wanted, Store(self.folder), partial(share_of, machine=machine))
+        return None if running is None else list(list_rewiring(wanted, running))
 
-    def start(self, testbed: str, machine: str, progress: Progress) -> Json:
+    def start_engines(self, testbed: str, machine: str, progress: Progress) -> Json:
         """Bring it up in place of what runs; what fits is left as it is, and
         ``started`` is false then. Raises OlafError."""
-        bed = self._share(testbed, machine)
+        bed = self._load_share(testbed, machine)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with held(self.folder, CHANGE):
-            wanted = prepare(bed, self.folder, progress)
+        with hold_lock(self.folder, CHANGE):
+            wanted = prepare_testbed(bed, self.folder, progress)
             store = Store(self.folder)
-            running = reusable(wanted, store, partial(share, machine=machine))
-            if running is None or rewiring(wanted, running):
+            running = find_reusable(wanted, store, partial(share_of, machine=machine))
+            if running is None or list_rewiring(wanted, running):
                 check_startable(wanted.target, bed, self.folder)
-            store.put(Role.WANTED, self._record(wanted))
+            store.put(RecordRole.WANTED, self._make_record(wanted))
             fresh = running is None
             if running is None:
                 progress("starting")
-                running = start(wanted, progress)
+                running = start_target(wanted, progress)
             else:
-                rewire(wanted, running, progress)
+                rewire_ports(wanted, running, progress)
             store.confirm()
-            return {**self._described(running), "started": fresh}
+            return {**self._describe_running(running), "started": fresh}
 
-    def find(self) -> Json | None:
+    def find_running(self) -> Json | None:
         """Return what runs, and how its processes are; None where nothing was ever started."""
         running = self.running()
-        return None if running is None and not self.folder.exists() else self._described(running)
+        return None if running is None and not self.folder.exists() else self._describe_running(running)
 
-    def deployed(self) -> Json | None:
+    def find_deployed(self) -> Json | None:
         """Return the whole testbed that this is a share of; None where nothing was ever started."""
-        record = Store(self.folder).record(Role.RUNNING)
+        record = Store(self.folder).record(RecordRole.RUNNING)
         return None if record is None else {"testbed": record.testbed}
 
     def running(self) -> Running | None:
         """Return what runs, if it answers."""
         with suppress(OlafError):
-            record = Store(self.folder).record(Role.RUNNING)
-            if record is not None and not processes.stopped(self.folder):
-                bed = share(testbeds.load(record.source, record.testbed), record.source.stem)
-                return registry.get(record.target).find(bed, self.folder)
+            record = Store(self.folder).record(RecordRole.RUNNING)
+            if record is not None and not processes.list_stopped(self.folder):
+                bed = share_of(testbeds.load_testbed(record.source, record.testbed), record.source.stem)
+                return registry.get_target(record.target).find(bed, self.folder)
         return None
 
-    def stop(self) -> None:
+    def stop_engines(self) -> None:
         """End it, and remove everything of it. Raises OlafError."""
         if not self.folder.exists():
             return
-        with held(self.folder, CHANGE):
-            for name in registry.names():
-                registry.get(name).stop(self.folder)
+        with hold_lock(self.folder, CHANGE):
+            for name in registry.target_names():
+                registry.get_target(name).stop(self.folder)
             shutil.rmtree(self.folder)
 
-    def hosts(self, network: Json | None, dry: bool) -> Json:
+    def change_hosts(self, network: Json | None, dry: bool) -> Json:
         """Make those hosts of ``network`` that are behind ports here, or take all away: what changed, or
         (``dry``) would, as lines of a diff, and the names of those that are here. Raises OlafError."""
         if network is None:
-            changed = deployed.nothing(self.folder) if dry else deployed.take_away(self.folder)
+            changed = deployed.plan_removal(self.folder) if dry else deployed.take_away(self.folder)
             return {"lines": list(changed.lines()), "names": []}
         if (running := self.running()) is None:
             raise OlafError(Problem("does not run here", self.name, "olafctl deploy TESTBED"))
-        here = placed(Network.from_json(network), running.attachments)
-        with held(self.folder, CHANGE):
-            changed = (deployed.changes if dry else deployed.bring)(self.folder, here)
+        here = place_network(HostNetwork.from_json(network), running.attachments)
+        with hold_lock(self.folder, CHANGE):
+            changed = (deployed.plan_changes if dry else deployed.bring_hosts)(self.folder, here)
         return {"lines": list(changed.lines()), "names": [stack.name for stack in here.stacks]}
 
-    def pause(self, paused: bool) -> None:
+    def pause_hosts(self, paused: bool) -> None:
         """Begin or end the pause of the hosts. Raises OlafError."""
-        (deployed.pause if paused else deployed.connect)(self.folder)
+        (deployed.pause_hosts if paused else deployed.connect_hosts)(self.folder)
 
-    def ask(self, request: Json, *, reads: bool) -> Any:
+    def ask_process(self, request: Json, *, reads: bool) -> Any:
         """Return the answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
         fields = dict(request)
         name = str(fields.pop("do", ""))
@@ -175,9 +175,9 @@ class Part:
             )
         if name == "replay":
             raise BadInput(Problem("engines on several machines share no virtual time", self.name))
-        return ask(self.folder / SOCKET, name, **fields)
+        return ask_process(self.folder / SOCKET, name, **fields)
 
-    def pipeline(self, digest: str) -> str:
+    def read_pipeline(self, digest: str) -> str:
         """Return a P4Info or device_config of what runs, by its digest. Raises BadInput."""
         running = self.running()
         for device in running.devices if running else ():
@@ -187,7 +187,7 @@ class Part:
                     return base64.b64encode(data).decode()
         raise BadInput(Problem("no device has that pipeline", self.name, "deploy again"))
 
-    def logs(self, lines: int) -> list[Json]:
+    def read_logs(self, lines: int) -> list[Json]:
         """Return the last lines of each log."""
         found = logs.paths_of(Store(self.folder)) if self.folder.exists() else []
         return [
@@ -197,27 +197,27 @@ class Part:
 
     def address_of(self, device: int) -> str:
         """Return where a device's P4Runtime is. Raises BadInput."""
-        for each in ask(self.folder / SOCKET, "devices"):
+        for each in ask_process(self.folder / SOCKET, "devices"):
             if each["device_id"] == device:
                 return str(each["address"])
         raise BadInput(Problem(f"device {device} does not run", self.name))
 
-    def _share(self, testbed: str, machine: str) -> Testbed:
+    def _load_share(self, testbed: str, machine: str) -> Testbed:
         """Checked as any testbed; its relative paths are below this folder. Raises BadInput."""
-        bed = testbeds.load(self.folder / f"{machine}.yaml", testbed)
+        bed = testbeds.load_testbed(self.folder / f"{machine}.yaml", testbed)
         if bed.name != self.name:
             raise BadInput(Problem(f"is the testbed of {bed.name}", self.name))
-        mine = share(bed, machine)
+        mine = share_of(bed, machine)
         if not mine.engines:
             raise BadInput(Problem(f"the testbed has no engine on {machine}", self.name))
         return mine
 
-    def _record(self, wanted: Wanted) -> Record:
+    def _make_record(self, wanted: Wanted) -> Record:
         return Record(
             wanted.testbed.text, wanted.testbed.source.resolve(), wanted.target.name, wanted.build.key
         )
 
-    def _described(self, running: Running | None) -> Json:
+    def _describe_running(self, running: Running | None) -> Json:
         """``devices``, each with its pipeline's digests; ``queues`` by the names that the process knows;
         ``attachments``; how its processes are."""
         devices: list[Json] = []
@@ -230,7 +230,7 @@ class Part:
                 }
                 for each in (running.devices if running else ())
             ]
-        recorded = deployment.load(self.folder)
+        recorded = deployment.load_deployment(self.folder)
         return {
             "alive": running is not None and running.alive(),
             "devices": devices,
@@ -239,26 +239,26 @@ class Part:
             "lost": [
                 f"port {each.number} ({each.transport} {each.outer.path})" for each in ports_lost(self.folder)
             ],
-            "stopped": list(processes.stopped(self.folder)),
-            "died": list(processes.died(self.folder)),
+            "stopped": list(processes.list_stopped(self.folder)),
+            "died": list(processes.list_died(self.folder)),
             "last_words": dict(processes.words_of_dead(self.folder)),
             "processes": processes_of(self.folder),
             "target": recorded.target if recorded else None,
-            "hosts": deployed.show(self.folder),
-            "absent": [f"host {stack.name} {stack.ip}" for stack in deployed.missing(self.folder)],
+            "hosts": deployed.show_hosts(self.folder),
+            "absent": [f"host {stack.name} {stack.ip}" for stack in deployed.missing_hosts(self.folder)],
         }
 
 
-def known() -> Sequence[str]:
+def known_deployments() -> Sequence[str]:
     """Return the deployments that have a share here."""
-    return sorted(folder.name for folder in home().glob("*") if folder.is_dir())
+    return sorted(folder.name for folder in agent_home().glob("*") if folder.is_dir())
 
 
-def about() -> Json:
+def describe_agent() -> Json:
     """This machine and its agent."""
     return {
         "version": __version__,
-        "deployments": list(islice(known(), 1000)),
+        "deployments": list(islice(known_deployments(), 1000)),
         "processors": psutil.cpu_count(),
         "no_hosts": interfaces.why_not(),
     }
@@ -271,7 +271,7 @@ def _short_cables(bed: Testbed) -> Sequence[Problem]:
     for port in bed.ports:
         if port.transport is not Transport.NIC:
             continue
-        name, mtu = interface_of(port), nic.mtu(interface_of(port))
+        name, mtu = interface_of(port), nic.read_mtu(interface_of(port))
         if mtu is not None and mtu + _ETHERNET < longest:
             what = f"{name} takes {mtu} bytes, updates have up to {longest - _ETHERNET}"
             remedy = f"ip link set dev {name} mtu {longest - _ETHERNET}"

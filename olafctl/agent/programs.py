@@ -25,11 +25,11 @@ _PATIENCE = 5.0
 _Said = Queue[bytes | None]
 
 
-def executed(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+def run_program(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
     """Run what the first request asks for; the caller's end is the program's. Raises OlafError."""
     asked = parse_request("Exec", next(requests, b""))
     try:
-        line, environment = programs.command(state, asked["host"], asked["line"])
+        line, environment = programs.host_command(state, asked["host"], asked["line"])
     except MissingTool as error:
         yield ERRORS + f"{error}\n".encode()
         yield ENDED + str(error.exit_code).encode()
@@ -41,12 +41,12 @@ def executed(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[b
     assert program.stdin and program.stdout and program.stderr
     said: _Said = Queue(_WAITING)
     for kind, stream in ((OUTPUT, program.stdout), (ERRORS, program.stderr)):
-        Thread(target=_read, args=(kind, stream, said), name="output", daemon=True).start()
-    Thread(target=_obey, args=(program, program.stdin, requests), name="input", daemon=True).start()
+        Thread(target=_read_output, args=(kind, stream, said), name="output", daemon=True).start()
+    Thread(target=_obey_requests, args=(program, program.stdin, requests), name="input", daemon=True).start()
     left = 2
     try:
-        if not context.add_callback(partial(_end, program)):
-            _end(program)
+        if not context.add_callback(partial(_end_program, program)):
+            _end_program(program)
         while left:
             if (piece := said.get()) is None:
                 left -= 1
@@ -54,19 +54,19 @@ def executed(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[b
                 yield piece
         yield ENDED + str(program.wait()).encode()
     finally:
-        _end(program)
+        _end_program(program)
         while left:  # who reads its output waits for room
             left -= said.get() is None
 
 
-def _read(kind: bytes, stream: IO[bytes], said: _Said) -> None:
+def _read_output(kind: bytes, stream: IO[bytes], said: _Said) -> None:
     with stream:
         while data := os.read(stream.fileno(), PIECE):
             said.put(kind + data)
     said.put(None)
 
 
-def _obey(program: subprocess.Popen[bytes], stdin: IO[bytes], requests: Iterator[bytes]) -> None:
+def _obey_requests(program: subprocess.Popen[bytes], stdin: IO[bytes], requests: Iterator[bytes]) -> None:
     with suppress(grpc.RpcError, OSError, ValueError), stdin:
         for request in requests:
             if request[:1] == INPUT:
@@ -75,18 +75,18 @@ def _obey(program: subprocess.Popen[bytes], stdin: IO[bytes], requests: Iterator
             elif request[:1] == INPUT_ENDS:
                 stdin.close()
             elif request[:1] == SIGNAL:
-                _send(program, signal.Signals(int(request[1:])))
+                _send_signal(program, signal.Signals(int(request[1:])))
 
 
-def _end(program: subprocess.Popen[bytes]) -> None:
+def _end_program(program: subprocess.Popen[bytes]) -> None:
     if program.poll() is None:
-        _send(program, signal.SIGTERM)
-        killing = Timer(_PATIENCE, _send, (program, signal.SIGKILL))
+        _send_signal(program, signal.SIGTERM)
+        killing = Timer(_PATIENCE, _send_signal, (program, signal.SIGKILL))
         killing.daemon = True
         killing.start()
 
 
-def _send(program: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _send_signal(program: subprocess.Popen[bytes], number: signal.Signals) -> None:
     if program.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, number)

@@ -11,11 +11,11 @@ from typing import Any
 
 import grpc
 
-from olafctl.targets.interface import Device
+from olafctl.targets.interface import TargetDevice
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Access
-from olafswitch.p4runtime.protocol import METHODS, SERVICE, Malformed, p4runtime_pb2, parse
+from olafswitch.p4runtime.protocol import METHODS, SERVICE, Malformed, p4runtime_pb2, parse_message
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -32,14 +32,14 @@ _ENDLESS = 1e6
 """Seconds: gRPC says of a call without a deadline that it has centuries left."""
 
 
-def forwarded(
+def forward_call(
     address: str, method: str, requests: Iterator[bytes], context: Any, access: Access | None = None
 ) -> Iterator[bytes]:
     """Yield the answers of the device at ``address``, through TLS with ``access``; the call fails as the
     device's does."""
     metadata: tuple[tuple[str, str], ...] = ()
     if access is None:
-        channel = _CHANNELS.to(address)
+        channel = _CHANNELS.channel_to(address)
     else:
         channel, metadata = grpc.secure_channel(address, access.credentials(), _OPTIONS), access.metadata
     try:
@@ -67,22 +67,22 @@ class _Channels:
         self._lock = threading.Lock()
         self._open: dict[str, tuple[tuple[int, int], Any, int | None]] = {}
 
-    def to(self, address: str) -> Any:
+    def channel_to(self, address: str) -> Any:
         with self._lock:
             for known, (socket, channel, folder) in [*self._open.items()]:
-                if _socket(known) != socket:
+                if _socket_identity(known) != socket:
                     del self._open[known]
                     channel.close()
                     if folder is not None:
                         os.close(folder)
             if address not in self._open:
-                socket = _socket(address)
-                name, folder = addresses.short(address)
+                socket = _socket_identity(address)
+                name, folder = addresses.shorten_address(address)
                 self._open[address] = socket, grpc.insecure_channel(name, _OPTIONS), folder
             return self._open[address][1]
 
 
-def _socket(address: str) -> tuple[int, int]:
+def _socket_identity(address: str) -> tuple[int, int]:
     """Return what distinguishes an engine's socket from the one before it at this address."""
     if (path := addresses.socket_of(address)) is not None:
         with suppress(OSError):
@@ -105,7 +105,7 @@ def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
     for data in requests:
         if method.endswith("/StreamChannel"):
             try:
-                message = parse(p4runtime_pb2.StreamMessageRequest, data)
+                message = parse_message(p4runtime_pb2.StreamMessageRequest, data)
             except Malformed as error:
                 raise OlafError(Problem(str(error))) from None
             elected = message.arbitration.election_id
@@ -115,11 +115,11 @@ def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def here(device: Device) -> Iterator[str]:
+def serve_device_here(device: TargetDevice) -> Iterator[str]:
     """The address of a UNIX socket that leads to ``device``, for programs that show no certificate."""
 
     def handler(name: str) -> Any:
-        forward = partial(forwarded, device.address, f"/{SERVICE}/{name}", access=device.access)
+        forward = partial(forward_call, device.address, f"/{SERVICE}/{name}", access=device.access)
         return grpc.stream_stream_rpc_method_handler(forward)
 
     handlers = grpc.method_handlers_generic_handler(SERVICE, {name: handler(name) for name in METHODS})

@@ -27,17 +27,17 @@ from olafctl.machines.calls import (
     STREAMS,
     VERSION,
     CallQuota,
+    CertificateRole,
     Forbidden,
-    Role,
     TooManyCalls,
-    caller,
+    name_caller,
     parse_request,
-    refuse,
+    refuse_call,
 )
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.listening import KEEPALIVE, Listener
+from olafswitch.p4runtime.listening import KEEPALIVE, ServerPort
 from olafswitch.p4runtime.protocol import METHODS
 from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 
@@ -45,7 +45,7 @@ _THREADS = 512
 """Each stream has one: two devices an engine, and some controllers of each."""
 _RESERVED = 128
 """Threads for callers that are no readers."""
-_CALLS_EACH = {Role.READER: 64, Role.CONTROLLER: 320, Role.OPERATOR: 320}
+_CALLS_EACH = {CertificateRole.READER: 64, CertificateRole.CONTROLLER: 320, CertificateRole.OPERATOR: 320}
 """Calls that one certificate may have open, by its role."""
 _OPTIONS = (
     *KEEPALIVE,
@@ -77,10 +77,12 @@ class Server:
         self._quota = CallQuota(_THREADS, _RESERVED, _CALLS_EACH)
         # What is refused for the quota has a thread, too, for a moment.
         self._server = grpc.server(ThreadPoolExecutor(_THREADS + _RESERVED, "agent"), options=_OPTIONS)
-        own = {name: self._handler(name, role, self._call(name)) for name, role in CALLS.items()}
-        own |= {name: self._handler(name, role, self._frames(name)) for name, role in STREAMS.items()}
+        own = {name: self._handler_of(name, role, self._handle_call(name)) for name, role in CALLS.items()}
+        own |= {
+            name: self._handler_of(name, role, self._handle_frames(name)) for name, role in STREAMS.items()
+        }
         devices = {
-            name: self._handler(name, _role_for(name), self._p4runtime(f"/{P4RUNTIME}/{name}"))
+            name: self._handler_of(name, _role_for(name), self._handle_p4runtime(f"/{P4RUNTIME}/{name}"))
             for name in METHODS
         }
         self._server.add_generic_rpc_handlers(
@@ -89,25 +91,27 @@ class Server:
                 grpc.method_handlers_generic_handler(P4RUNTIME, devices),
             )
         )
-        self.address = Listener(self._server, address, tls).address
+        self.address = ServerPort(self._server, address, tls).address
         self._server.start()
 
     def close(self) -> None:
         """Refuse new calls and end those under way; engines go on."""
         self._server.stop(1.0).wait()
 
-    def _handler(self, name: str, needed: Role, handle: _Handle) -> Any:
+    def _handler_of(self, name: str, needed: CertificateRole, handle: _Handle) -> Any:
         """Return how gRPC calls ``name``, which a caller may who has the role that is ``needed``."""
 
         def guarded(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             try:
-                with self._quota.taken(context):
+                with self._quota.count_open(context):
                     needed.check(context, name)
                     yield from handle(requests, context)
             except OlafError as error:
-                _refuse(context, error)
+                _refuse_call(context, error)
             except OSError as error:
-                _refuse(context, OlafError(Problem(f"failed: {error.strerror}", str(error.filename or name))))
+                _refuse_call(
+                    context, OlafError(Problem(f"failed: {error.strerror}", str(error.filename or name)))
+                )
             except grpc.RpcError:
                 return  # the caller is gone
             except (
@@ -119,101 +123,101 @@ class Server:
                 ValueError,
             ) as error:
                 _log.info("%s: a request is not understood", name, exc_info=True)
-                _refuse(context, BadInput(Problem(f"is not understood: {error!r:.200}", name)))
+                _refuse_call(context, BadInput(Problem(f"is not understood: {error!r:.200}", name)))
 
         return grpc.stream_stream_rpc_method_handler(guarded)
 
-    def _call(self, name: str) -> _Handle:
+    def _handle_call(self, name: str) -> _Handle:
         def answer(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-            fields = parse_request(name, _first(requests, name))
+            fields = parse_request(name, _first_request(requests, name))
             if name == "Describe":
-                yield _line("value", parts.about())
+                yield _encode_line("value", parts.describe_agent())
                 return
-            given = _metadata(context)
+            given = _metadata_of(context)
             part = Part(given.get(DEPLOYMENT, ""))
             if name in _CHANGES and given.get(VERSION) != __version__:
                 what = f"runs Olaf {__version__}, and the caller has {given.get(VERSION)}"
                 raise OlafError(
                     Problem(what, remedy="install the same version on both, and start the agent again")
                 )
-            if CALLS[name] > Role.READER:
-                _log.info("%s: %s for %s", part.name, name, caller(context))
-            yield from self._answered(name, part, fields, requests, context)
+            if CALLS[name] > CertificateRole.READER:
+                _log.info("%s: %s for %s", part.name, name, name_caller(context))
+            yield from self._answer_call(name, part, fields, requests, context)
 
         return answer
 
-    def _answered(
+    def _answer_call(
         self, name: str, part: Part, fields: dict[str, Any], requests: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
         match name:
             case "Find":
-                yield _line("value", part.find())
+                yield _encode_line("value", part.find_running())
             case "Deployed":
-                yield _line("value", part.deployed())
+                yield _encode_line("value", part.find_deployed())
             case "Problems":
-                yield _line("value", part.problems(fields["testbed"], fields["machine"]))
+                yield _encode_line("value", part.find_problems(fields["testbed"], fields["machine"]))
             case "Foresee":
-                yield _line("value", part.foresee(fields["testbed"], fields["machine"]))
+                yield _encode_line("value", part.foresee_start(fields["testbed"], fields["machine"]))
             case "Prepare":
                 wanted = fields["testbed"], fields["machine"]
-                who = caller(context)
+                who = name_caller(context)
 
                 def prepare(say: _Say) -> Any:
-                    work = partial(part.prepare, *wanted, partial(say, "step"))
-                    return builds.taking(work, partial(say, "lacks"), _until_gone(requests), who)
+                    work = partial(part.prepare_build, *wanted, partial(say, "step"))
+                    return builds.take_build(work, partial(say, "lacks"), _until_gone(requests), who)
 
-                yield from _stepwise(prepare)
+                yield from _report_steps(prepare)
             case "Start":
                 wanted = fields["testbed"], fields["machine"]
-                yield from _stepwise(lambda say: part.start(*wanted, partial(say, "step")))
+                yield from _report_steps(lambda say: part.start_engines(*wanted, partial(say, "step")))
             case "Stop":
-                part.stop()
-                yield _line("value", None)
+                part.stop_engines()
+                yield _encode_line("value", None)
             case "Hosts":
-                yield _line("value", part.hosts(fields["network"], bool(fields["dry"])))
+                yield _encode_line("value", part.change_hosts(fields["network"], bool(fields["dry"])))
             case "Pause":
-                part.pause(bool(fields["paused"]))
-                yield _line("value", None)
+                part.pause_hosts(bool(fields["paused"]))
+                yield _encode_line("value", None)
             case "Ask":
-                reads = Role.of(context) < Role.CONTROLLER
-                yield _line("value", part.ask(fields["request"], reads=reads))
+                reads = CertificateRole.of(context) < CertificateRole.CONTROLLER
+                yield _encode_line("value", part.ask_process(fields["request"], reads=reads))
             case "Pipeline":
-                yield _line("value", part.pipeline(fields["digest"]))
+                yield _encode_line("value", part.read_pipeline(fields["digest"]))
             case "Logs":
-                yield _line("value", part.logs(int(fields["lines"])))
+                yield _encode_line("value", part.read_logs(int(fields["lines"])))
             case "Follow":
                 if not part.folder.is_dir():
                     raise OlafError(Problem("was never started here", part.name, "olafctl deploy TESTBED"))
-                for each in frames.followed(
+                for each in frames.follow_logs(
                     part.folder, lambda: context.is_active() and part.folder.is_dir()
                 ):
-                    yield _line("step", each)
+                    yield _encode_line("step", each)
 
-    def _frames(self, name: str) -> _Handle:
+    def _handle_frames(self, name: str) -> _Handle:
         def stream(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-            given = _metadata(context)
+            given = _metadata_of(context)
             part = Part(given.get(DEPLOYMENT, ""))
             if name == "Exec":
-                _log.info("%s: %s for %s", part.name, name, caller(context))
-                yield from programs.executed(part.folder, requests, context)
+                _log.info("%s: %s for %s", part.name, name, name_caller(context))
+                yield from programs.run_program(part.folder, requests, context)
                 return
             if (running := part.running()) is None:
                 raise OlafError(Problem("does not run here", part.name, "olafctl deploy TESTBED"))
             number = int(given.get(PORT, ""))
             if name == "Frames":
-                yield from frames.exchanged(running.host_port(number), requests, context)
+                yield from frames.exchange_frames(running.host_port(number), requests, context)
             else:
-                yield from frames.captured(running.listen(number), context)
+                yield from frames.capture_frames(running.listen(number), context)
 
         return stream
 
-    def _p4runtime(self, method: str) -> _Handle:
+    def _handle_p4runtime(self, method: str) -> _Handle:
         def forward(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-            given = _metadata(context)
+            given = _metadata_of(context)
             address = Part(given.get(DEPLOYMENT, "")).address_of(int(given.get(DEVICE, "")))
-            if Role.of(context) < Role.CONTROLLER:
+            if CertificateRole.of(context) < CertificateRole.CONTROLLER:
                 requests = runtime.only_watching(method, requests)
-            yield from runtime.forwarded(address, method, requests, context)
+            yield from runtime.forward_call(address, method, requests, context)
 
         return forward
 
@@ -223,14 +227,14 @@ def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
         yield from requests
 
 
-def _first(requests: Iterator[bytes], name: str) -> bytes:
+def _first_request(requests: Iterator[bytes], name: str) -> bytes:
     """Return the first message of a call. Raises BadInput."""
     for data in requests:
         return data
     raise BadInput(Problem("came without a request", name))
 
 
-def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
+def _report_steps(work: Callable[[_Say], Any]) -> Iterator[bytes]:
     """Yield what ``work`` gives, and what it says before, each of a kind."""
     from queue import Queue
 
@@ -239,7 +243,7 @@ def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
 
     def run() -> None:
         try:
-            outcome.append(work(lambda kind, value: lines.put(_line(kind, value))))
+            outcome.append(work(lambda kind, value: lines.put(_encode_line(kind, value))))
         except BaseException as error:
             outcome.append(error)
         finally:
@@ -252,22 +256,22 @@ def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
     thread.join()
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    yield _line("value", outcome[0])
+    yield _encode_line("value", outcome[0])
 
 
-def _role_for(method: str) -> Role:
-    return Role.READER if method in READING else Role.CONTROLLER
+def _role_for(method: str) -> CertificateRole:
+    return CertificateRole.READER if method in READING else CertificateRole.CONTROLLER
 
 
-def _line(kind: str, value: Any) -> bytes:
+def _encode_line(kind: str, value: Any) -> bytes:
     return json.dumps({kind: value}, default=str).encode()
 
 
-def _metadata(context: Any) -> dict[str, str]:
+def _metadata_of(context: Any) -> dict[str, str]:
     return {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
 
 
-def _refuse(context: Any, error: OlafError) -> NoReturn:
+def _refuse_call(context: Any, error: OlafError) -> NoReturn:
     match error:
         case BadInput():
             code = grpc.StatusCode.INVALID_ARGUMENT
@@ -277,4 +281,4 @@ def _refuse(context: Any, error: OlafError) -> NoReturn:
             code = grpc.StatusCode.RESOURCE_EXHAUSTED
         case _:
             code = grpc.StatusCode.FAILED_PRECONDITION
-    refuse(context, error, code)
+    refuse_call(context, error, code)

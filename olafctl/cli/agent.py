@@ -37,7 +37,7 @@ def command(
     if systemd_unit:
         from olafctl.daemon.operate import systemd
 
-        click.echo(systemd.unit("olaf-machine.service.j2", sys.argv[1:]), nl=False)
+        click.echo(systemd.render_unit("olaf-machine.service.j2", sys.argv[1:]), nl=False)
         return
     if listen is None or tls_cert is None or tls_key is None or tls_ca is None:
         raise click.UsageError("give --listen, --tls-cert, --tls-key and --tls-ca")
@@ -50,6 +50,6 @@ def command(
 
     def ready() -> None:
         click.echo(f"serving this machine at {server.address}")
-        systemd.notify("READY=1")
+        systemd.notify_manager("READY=1")
 
     main_thread.serve(ready, server.close)

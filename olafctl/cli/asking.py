@@ -11,10 +11,10 @@ import click
 from google.protobuf.json_format import MessageToDict
 
 from olafctl.cli import naming
-from olafctl.control.store import all_names, pick
-from olafctl.daemon.api.client import ADDRESS, Client, listens
-from olafctl.daemon.keeping import keeper
-from olafswitch.console.output import json_option, show
+from olafctl.control.store import all_names, pick_store
+from olafctl.daemon.api.client import ADDRESS, DaemonClient, daemon_listens
+from olafctl.daemon.keeping import open_keeper
+from olafswitch.console.output import json_option, show_result
 
 if TYPE_CHECKING:
     from olafctl.daemon.keeping import LocalClient
@@ -23,7 +23,7 @@ _Command = Callable[..., Any]
 _Decorator = Callable[[_Command], Any]
 Call = Callable[..., Any]
 """Calls the daemon, or what stands for it, by a call's name and the fields of its request."""
-Caller = Union[Client, "LocalClient"]
+Caller = Union[DaemonClient, "LocalClient"]
 """Makes calls: on a daemon, or in this process."""
 
 
@@ -41,13 +41,13 @@ def connection_options(command: _Command) -> _Command:
     @naming.deployment_option
     @functools.wraps(command)
     def connected(*args: Any, address: str | None, deployment: str | None, **options: Any) -> Any:
-        with reached(address, deployment or "") as (client, name):
+        with reach_deployment(address, deployment or "") as (client, name):
             return command(*args, client=client, deployment=name, **options)
 
     return connected
 
 
-def asking(
+def add_verb(
     group: click.Group,
     *parameters: _Decorator,
     json_help: str,
@@ -66,7 +66,9 @@ def asking(
             call = functools.partial(client.call, deployment=deployment)
             message = command(*args, call=call, **options)
             document = as_dict(message)
-            show(document, text(message) if text else f"{message.name}: {line(document)}", as_json)
+            show_result(
+                document, text(message) if text else f"{message.name}: {describe_row(document)}", as_json
+            )
 
         decorated: _Command = perform
         for parameter in reversed((*parameters, connection_options, json_option(json_help))):
@@ -77,20 +79,20 @@ def asking(
 
 
 @contextmanager
-def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
+def reach_deployment(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
     """Yield a caller for a deployment, and its name. It calls the daemon, or acts in this process without
     one.
 
     Raises OlafError.
     """
-    if address or ADDRESS in os.environ or (not deployment and len(all_names()) > 1 and listens()):
-        with Client(address) as client:
+    if address or ADDRESS in os.environ or (not deployment and len(all_names()) > 1 and daemon_listens()):
+        with DaemonClient(address) as client:
             yield client, deployment
         return
     from olafctl.daemon.keeping import LocalClient
 
-    store = pick(deployment or None)
-    with keeper(store.folder) as daemon:
+    store = pick_store(deployment or None)
+    with open_keeper(store.folder) as daemon:
         yield daemon or LocalClient(store), store.folder.name
 
 
@@ -111,15 +113,15 @@ def as_dict(message: Any) -> dict[str, Any]:
     shown: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
-    _complete(shown)
+    _complete_fields(shown)
     return shown
 
 
-def _complete(shown: Any) -> None:
+def _complete_fields(shown: Any) -> None:
     """Write enumerations in lower case, and what is absent as None, in a message and in those within it."""
     for value in shown.values() if isinstance(shown, dict) else shown:
         if isinstance(value, dict | list):
-            _complete(value)
+            _complete_fields(value)
     if not isinstance(shown, dict):
         return
     for name in ("mode", "kind"):
@@ -138,7 +140,7 @@ def mode_of(cluster: dict[str, Any]) -> str:
     return cluster["mode"] or "the engine's"
 
 
-def line(row: dict[str, Any]) -> str:
+def describe_row(row: dict[str, Any]) -> str:
     """Return a message's fields on one line, without what is empty or off."""
     off = ("values", "threshold", "period", "lease", "worker_id")
     return ", ".join(

@@ -17,14 +17,14 @@ def command(file: Path | None, as_json: bool) -> None:
     Each line has the SHA-256 of the one before it, and those at the file's two ends are kept in the state
     folder. Exit code 1 when one has not, or lines at an end are missing.
     """
-    from olafctl.daemon.operate.audit import anchor_of, default_path, read
+    from olafctl.daemon.operate.audit import anchor_of, default_path, read_audit_log
     from olafswitch.errors import OlafError, Problem
 
     path = file or default_path()
     if file is None and not path.exists() and not anchor_of(path).exists():
         remedy = "of a daemon with --audit-log FILE: olafctl audit FILE"
         raise OlafError(Problem("no daemon has written an audit log yet", str(path), remedy))
-    for line in read(path):
+    for line in read_audit_log(path):
         if as_json:
             click.echo(json.dumps(line, ensure_ascii=False))
         else:

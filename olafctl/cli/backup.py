@@ -7,7 +7,7 @@ import click
 
 from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafswitch.console.output import json_option, show
+from olafswitch.console.output import json_option, show_result
 
 
 @click.command()
@@ -26,23 +26,23 @@ def command(
     """
     from contextlib import AbstractContextManager, nullcontext
 
-    from olafctl.control.store import all_names, pick
-    from olafctl.daemon.api.client import ADDRESS, Client
-    from olafctl.daemon.keeping import is_elsewhere, keeper, reading
+    from olafctl.control.store import all_names, pick_store
+    from olafctl.daemon.api.client import ADDRESS, DaemonClient
+    from olafctl.daemon.keeping import is_elsewhere, open_for_reading, open_keeper
     from olafctl.membership import backup
 
     address = os.environ.get(ADDRESS)
-    asked: AbstractContextManager[Client | None]
+    asked: AbstractContextManager[DaemonClient | None]
     if deployment is not None and deployment not in all_names() and (endpoints or address):
-        name, elsewhere, asked = deployment, True, nullcontext(None) if endpoints else Client(address)
+        name, elsewhere, asked = deployment, True, nullcontext(None) if endpoints else DaemonClient(address)
     else:
-        folder = pick(deployment).folder
-        name, elsewhere, asked = folder.name, is_elsewhere(folder), keeper(folder)
+        folder = pick_store(deployment).folder
+        name, elsewhere, asked = folder.name, is_elsewhere(folder), open_keeper(folder)
     with asked as daemon:
         if daemon is not None and elsewhere and not endpoints:
             text = daemon.call("Backup", deployment=name).file.decode()
         else:
-            with reading(name, endpoints, etcd_certs) as kept:
-                text = backup.content(kept, name)
-    rows = backup.write(text, file)
-    show({"file": str(file), "rows": rows}, f"wrote {file}: {rows} rows", as_json)
+            with open_for_reading(name, endpoints, etcd_certs) as kept:
+                text = backup.backup_content(kept, name)
+    rows = backup.write_backup(text, file)
+    show_result({"file": str(file), "rows": rows}, f"wrote {file}: {rows} rows", as_json)

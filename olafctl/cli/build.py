@@ -2,7 +2,7 @@
 
 import click
 
-from olafswitch.console.output import json_option, progress, show
+from olafswitch.console.output import json_option, show_progress, show_result
 
 
 @click.command()
@@ -15,12 +15,12 @@ def command(testbed: str, target: str | None, as_json: bool) -> None:
     TESTBED is a YAML file, or the name of a shipped testbed. Results are kept by the content of everything
     that goes into them, so a second build takes no time.
     """
-    from olafctl.control.deploy import build
+    from olafctl.control.deploy import build_testbed
     from olafctl.targets import testbeds
 
-    bed = testbeds.load(testbeds.locate(testbed), target=target)
-    with progress() as log_progress:
-        built = build(bed, log_progress)
+    bed = testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target)
+    with show_progress() as log_progress:
+        built = build_testbed(bed, log_progress)
     text = f"{'built' if built.fresh else 'already built:'} {built.folder}"
     text += f"\n{built.next_steps}" if built.next_steps else ""
-    show({**vars(built), "folder": str(built.folder)}, text, as_json)
+    show_result({**vars(built), "folder": str(built.folder)}, text, as_json)

@@ -15,7 +15,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
-@click.argument("port", nargs=-1, required=True, shell_complete=names.ports)
+@click.argument("port", nargs=-1, required=True, shell_complete=names.complete_ports)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
 @naming.deployment_option
@@ -30,12 +30,12 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
       olafctl capture ps -w - | wireshark -k -i -
     """
     from olafctl.control.deploy import find_running
-    from olafctl.control.store import pick
-    from olafctl.network.record import record
+    from olafctl.control.store import pick_store
+    from olafctl.network.record import record_frames
     from olafswitch.errors import BadInput, Problem
     from olafswitch.main_thread import woken
 
-    store = pick(deployment)
+    store = pick_store(deployment)
     testbed, running = find_running(store)
     names = {text: each for each in testbed.ports for text in (each.name, str(each.number))}
     for unknown in (text for text in port if text not in names):
@@ -48,14 +48,14 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
         listeners = {each.name: stack.enter_context(closing(running.listen(each.number))) for each in chosen}
         heard = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
         ending = stack.enter_context(woken(heard))
-        write = stack.enter_context(_written(file))
+        write = stack.enter_context(_describe_written(file))
         click.echo(f"capturing {', '.join(listeners)}; Ctrl-C ends it", err=True)
-        taken, lost = record(listeners, write, ending, count)
+        taken, lost = record_frames(listeners, write, ending, count)
     click.echo(f"{taken} frames captured, {lost} lost", err=True)
 
 
 @contextmanager
-def _written(file: str) -> Iterator[Callable[[bytes], None]]:
+def _describe_written(file: str) -> Iterator[Callable[[bytes], None]]:
     """Writes to FILE at once, so that a reader sees each frame as it comes."""
     from olafswitch.errors import OlafError, Problem
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option, show
+from olafswitch.console.output import json_option, show_result
 
 
 @click.command()
@@ -32,8 +32,8 @@ def command(folder: Path, name: str, hosts: tuple[str, ...], role: str, days: in
           --tls-key certs/server.key --tls-ca certs/ca.pem
       OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list
     """
-    from olafctl.machines.certificates import issue
+    from olafctl.machines.certificates import issue_pair
 
-    files = issue(folder, name, hosts, days, role)
+    files = issue_pair(folder, name, hosts, days, role)
     written = list(map(str, files))
-    show({"files": written}, f"wrote {', '.join(written)}", as_json)
+    show_result({"files": written}, f"wrote {', '.join(written)}", as_json)

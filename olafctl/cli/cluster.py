@@ -7,17 +7,17 @@ import click
 
 from olafctl import quantities
 from olafctl.cli import names, numbers
-from olafctl.cli.asking import Call, as_dict, asking, connection_options, line, mode_of
+from olafctl.cli.asking import Call, add_verb, as_dict, connection_options, describe_row, mode_of
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
-from olafswitch.console.output import counted, json_option, print_json, show, table
+from olafswitch.console.output import count_noun, json_option, print_json, print_table, show_result
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olafctl.cli.asking import Caller
 
 _MODES = click.Choice([mode.value for mode in Mode])
-_CLUSTER = click.argument("cluster", shell_complete=names.clusters)
+_CLUSTER = click.argument("cluster", shell_complete=names.complete_clusters)
 _SEGMENT = click.option("--segment", type=click.IntRange(0), help="Segment to act on.  [default: all]")
 _JSON = "Print the cluster as JSON."
 
@@ -31,7 +31,7 @@ def command() -> None:
     """
 
 
-@asking(
+@add_verb(
     command,
     click.argument("name"),
     click.option("--values", type=click.IntRange(0), default=0, help="Length of the model in values."),
@@ -59,9 +59,12 @@ def create(
     **options: Any,
 ) -> Any:
     """Create cluster NAME: queue indices and a multicast group."""
-    options |= {"mode": _mode(mode), "key": key_file.read().strip() if key_file else ""}
-    options |= {"period": whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off")}
-    bound = staleness and numbers.read("--staleness-bound", staleness, quantities.bound)
+    options |= {"mode": _read_mode(mode), "key": key_file.read().strip() if key_file else ""}
+    options |= {
+        "period": whole_time(period, "--period") if period else 0,
+        **_read_reward(reward, "reward_off"),
+    }
+    bound = staleness and numbers.read_quantity("--staleness-bound", staleness, quantities.bound)
     return call("CreateCluster", staleness_bound=bound, **options)
 
 
@@ -73,7 +76,7 @@ def delete(client: "Caller", deployment: str, cluster: str, as_json: bool) -> No
     """Delete CLUSTER and its members."""
     members = client.call("DeleteCluster", deployment=deployment, cluster=cluster).members
     document = {"cluster": cluster, "members": members}
-    show(document, f"deleted {cluster}, which had {counted(members, 'member')}", as_json)
+    show_result(document, f"deleted {cluster}, which had {count_noun(members, 'member')}", as_json)
 
 
 @command.command("list")
@@ -86,23 +89,23 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         print_json(as_dict(status)["deployments"])
         return
     for each in status.deployments:
-        click.echo(f"{each.name}: {_state(each)}")
+        click.echo(f"{each.name}: {_describe_state(each)}")
         members: dict[str, list[Any]] = {}
         for worker in each.workers:
             members.setdefault(worker.cluster, []).append(worker)
         shown = [as_dict(cluster) for cluster in each.clusters]
         heads = ("name", "members", "first", "segments", "mode", "threshold", "epoch", "halted")
-        table(
+        print_table(
             "clusters",
             (*heads[:-1], ""),
-            [[_cell(row, head, len(members.get(row["name"], ()))) for head in heads] for row in shown],
+            [[_format_cell(row, head, len(members.get(row["name"], ()))) for head in heads] for row in shown],
         )
         heads = ("name", "cluster", "number", "ip", "udp_port", "port", "kind", "parent")
         rows = [as_dict(worker) for group in members.values() for worker in group]
-        table("members", heads, [[row[head] for head in heads] for row in rows])
+        print_table("members", heads, [[row[head] for head in heads] for row in rows])
 
 
-def _state(deployment: Any) -> str:
+def _describe_state(deployment: Any) -> str:
     if deployment.ready:
         return "ready"
     if deployment.problem:
@@ -110,7 +113,9 @@ def _state(deployment: Any) -> str:
     return f"this daemon follows the leader at {deployment.leader}" if deployment.leader else "no one leads"
 
 
-@asking(command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), json_help=_JSON)
+@add_verb(
+    command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), json_help=_JSON
+)
 def threshold(call: Call, **options: Any) -> Any:
     """Set H of CLUSTER, the updates that make a result.
 
@@ -119,23 +124,23 @@ def threshold(call: Call, **options: Any) -> Any:
     return call("SetThreshold", **options)
 
 
-@asking(command, _CLUSTER, click.argument("mode", type=_MODES), json_help=_JSON)
+@add_verb(command, _CLUSTER, click.argument("mode", type=_MODES), json_help=_JSON)
 def mode(call: Call, cluster: str, mode: str) -> Any:
     """Set how the queue treats the updates of CLUSTER."""
-    return call("SetMode", cluster=cluster, mode=_mode(mode))
+    return call("SetMode", cluster=cluster, mode=_read_mode(mode))
 
 
-@asking(command, _CLUSTER, click.argument("threshold"), json_help=_JSON)
+@add_verb(command, _CLUSTER, click.argument("threshold"), json_help=_JSON)
 def reward(call: Call, cluster: str, threshold: str) -> Any:
     """Set the reward rule of CLUSTER.
 
     THRESHOLD is a number, `off`, or `engine`: as each engine has it.
     """
-    options = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
+    options = {"engines_own": True} if threshold == "engine" else _read_reward(threshold, "")
     return call("SetReward", cluster=cluster, **options)
 
 
-@asking(
+@add_verb(
     command,
     _CLUSTER,
     click.option("--bound", metavar="N", help="Versions that an update may be behind; more is dropped."),
@@ -149,17 +154,21 @@ def staleness(call: Call, cluster: str, bound: str | None, off: bool) -> Any:
     """
     if (bound is None) != off:
         raise BadInput(Problem("neither --bound nor --off, or both", remedy="give one of the two"))
-    options = {} if bound is None else {"staleness_bound": numbers.read("--bound", bound, quantities.bound)}
+    options = (
+        {}
+        if bound is None
+        else {"staleness_bound": numbers.read_quantity("--bound", bound, quantities.bound)}
+    )
     return call("SetStaleness", cluster=cluster, **options)
 
 
-@asking(command, _CLUSTER, _SEGMENT, json_help=_JSON)
+@add_verb(command, _CLUSTER, _SEGMENT, json_help=_JSON)
 def reset(call: Call, **options: Any) -> Any:
     """Discard the partial sums and the finished rounds of CLUSTER."""
     return call("Reset", **options)
 
 
-@asking(command, _CLUSTER, _SEGMENT, json_help=_JSON)
+@add_verb(command, _CLUSTER, _SEGMENT, json_help=_JSON)
 def fbcast(call: Call, **options: Any) -> Any:
     """Send the partial sums of CLUSTER now.
 
@@ -168,10 +177,10 @@ def fbcast(call: Call, **options: Any) -> Any:
     return call("FBcast", **options)
 
 
-@asking(
+@add_verb(
     command,
     _CLUSTER,
-    click.argument("worker", shell_complete=names.workers),
+    click.argument("worker", shell_complete=names.complete_workers),
     click.option("--segment", type=click.IntRange(0, 65534), required=True, help="The segment it lacks."),
     click.option("--round", type=click.IntRange(0, (1 << 32) - 1), required=True, help="The round."),
     json_help="Print the members that were asked as JSON.",
@@ -183,7 +192,7 @@ def ask(call: Call, **options: Any) -> Any:
     return call("Help", **options)
 
 
-@asking(command, _CLUSTER, json_help=_JSON)
+@add_verb(command, _CLUSTER, json_help=_JSON)
 def halt(call: Call, **options: Any) -> Any:
     """Suspend CLUSTER: notify its workers, drop its updates.
 
@@ -192,7 +201,7 @@ def halt(call: Call, **options: Any) -> Any:
     return call("Halt", **options)
 
 
-@asking(command, _CLUSTER, json_help=_JSON)
+@add_verb(command, _CLUSTER, json_help=_JSON)
 def resume(call: Call, **options: Any) -> Any:
     """Resume CLUSTER, and notify its workers.
 
@@ -214,26 +223,28 @@ def watch(client: "Caller", deployment: str, token: str, count: int | None, as_j
             click.echo(json.dumps(row, ensure_ascii=False))
         else:
             now = row.get(event.kind)
-            click.echo(f"{event.resume_token} {event.kind} {event.name} {line(now) if now else 'removed'}")
+            click.echo(
+                f"{event.resume_token} {event.kind} {event.name} {describe_row(now) if now else 'removed'}"
+            )
         if seen == count:
             return
 
 
-def _mode(name: str | None) -> int | None:
+def _read_mode(name: str | None) -> int | None:
     from olafctl.daemon.api import olaf_pb2
 
     return None if name is None else olaf_pb2.Mode.Value(name.upper().replace("-", "_"))
 
 
-def _reward(text: str | None, off: str) -> dict[str, Any]:
+def _read_reward(text: str | None, off: str) -> dict[str, Any]:
     """Return the fields that ask for a reward rule; ``off`` names the field for no rule."""
     if text is None:
         return {}
-    threshold = numbers.read("THRESHOLD", text, quantities.threshold)
+    threshold = numbers.read_quantity("THRESHOLD", text, quantities.threshold)
     return {"reward_threshold": threshold} if threshold is not None or not off else {off: True}
 
 
-def _cell(row: dict[str, Any], head: str, members: int) -> Any:
+def _format_cell(row: dict[str, Any], head: str, members: int) -> Any:
     if head == "members":
         return members
     if head == "mode":

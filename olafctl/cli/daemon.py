@@ -27,7 +27,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--token-file", type=_FILE, help="File with the token that clients give; its owner alone may read it."
 )
 @click.option(
-    "--lease", type=click.FloatRange(0), callback=numbers.finite, default=0, show_default=True,
+    "--lease", type=click.FloatRange(0), callback=numbers.check_finite, default=0, show_default=True,
     metavar="SECONDS",
     help="Workers that join by control message leave after so long a silence; 0: never.",
 )  # fmt: skip
@@ -85,7 +85,7 @@ def command(
     from olafctl.control.store import Store, all_names, folder_of
     from olafctl.daemon.api import server
     from olafctl.daemon.api.client import default_address
-    from olafctl.daemon.daemon import Shared, serving
+    from olafctl.daemon.daemon import Shared, serve_deployments
     from olafctl.daemon.operate import audit, systemd
     from olafctl.daemon.site import Deployment
     from olafctl.daemon.web import server as pages
@@ -95,17 +95,17 @@ def command(
     from olafswitch.p4runtime.address import Tls
 
     if systemd_unit:
-        click.echo(systemd.unit("olafctl.service.j2", sys.argv[1:]), nl=False)
+        click.echo(systemd.render_unit("olafctl.service.j2", sys.argv[1:]), nl=False)
         return
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
-    token = secret.token(token_file) if token_file else ""
+    token = secret.read_token(token_file) if token_file else ""
     if testbeds:
-        beds = [known.load(known.locate(name), target=target) for name in testbeds]
+        beds = [known.load_testbed(known.locate_testbed(name), target=target) for name in testbeds]
         beds = beds if target else [deploy.as_deployed(bed) for bed in beds]
     else:
-        beds = [deploy.current(Store(folder_of(name))) for name in all_names()]
+        beds = [deploy.current_testbed(Store(folder_of(name))) for name in all_names()]
     if not beds:
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
     place = listen or default_address()
@@ -121,16 +121,18 @@ def command(
     sites = [
         Deployment(Store(folder_of(bed.name)), bed, log_progress, standby=shared is not None) for bed in beds
     ]
-    with serving(sites, place, tls, token, lease, shared, audit_log or audit.default_path(), web) as served:
+    with serve_deployments(
+        sites, place, tls, token, lease, shared, audit_log or audit.default_path(), web
+    ) as served:
 
         def announce() -> None:
             page = f", page at {served.page}" if served.page else ""
             click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}{page}; Ctrl-C ends it")
-            systemd.notify("READY=1")
+            systemd.notify_manager("READY=1")
 
         main_thread.serve(
             announce,
-            lambda: systemd.notify("STOPPING=1"),
-            report=lambda: systemd.notify("WATCHDOG=1"),
+            lambda: systemd.notify_manager("STOPPING=1"),
+            report=lambda: systemd.notify_manager("WATCHDOG=1"),
             every=systemd.watchdog_seconds(),
         )

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafswitch.console.output import counted, json_option, print_json, progress, show
+from olafswitch.console.output import count_noun, json_option, print_json, show_progress, show_result
 
 if TYPE_CHECKING:
-    from olafctl.control.deploy import Outcome
+    from olafctl.control.deploy import DeployOutcome
     from olafctl.testbed.model import Testbed
 
 
@@ -51,12 +51,12 @@ def command(
     anything fails, what ran before runs again. Lines of the plan begin with + (added), ~ (changed) or
     - (removed).
     """
-    from olafctl.control.deploy import deploy, kept
-    from olafctl.control.store import Role, Store, folder_of
-    from olafctl.daemon.keeping import keeper
+    from olafctl.control.deploy import check_kept, deploy_testbed
+    from olafctl.control.store import RecordRole, Store, folder_of
+    from olafctl.daemon.keeping import open_keeper
     from olafctl.targets import front_ports, testbeds
     from olafctl.targets.twin.attach import ENGINE_CPU
-    from olafctl.testbed.shortages import shortages
+    from olafctl.testbed.shortages import find_shortages
     from olafswitch.errors import BadInput, Problem
 
     if engine_cpu is not None:
@@ -66,19 +66,19 @@ def command(
                 Problem(f"processor {engine_cpu} does not exist", "--engine-cpu", f"one of {usable}")
             )
         os.environ[ENGINE_CPU] = str(engine_cpu)
-    bed = testbeds.load(testbeds.locate(testbed), target=target)
-    for note in (*shortages(bed), *front_ports.notes(bed)):
+    bed = testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target)
+    for note in (*find_shortages(bed), *front_ports.note_cards(bed)):
         click.echo(f"note: {note}", err=True)
     _check_away(bed, wait, away)
     store = Store(folder_of(bed.name))
-    with keeper(store.folder) as daemon:
+    with open_keeper(store.folder) as daemon:
         if daemon is not None:
-            outcome = kept(store, bed)
+            outcome = check_kept(store, bed)
             text = f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed"
-            show(_as_json(outcome, dry_run), text, as_json)
+            show_result(_as_json(outcome, dry_run), text, as_json)
             return
-    with progress() as log_progress:
-        outcome = deploy(
+    with show_progress() as log_progress:
+        outcome = deploy_testbed(
             bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force, away=away
         )
     for line in outcome.unplugged:
@@ -90,34 +90,34 @@ def command(
         verb = "would forget" if dry_run else "forgot"
         click.echo(f"{verb} what joined at run time: {', '.join(outcome.forgotten)}", err=True)
     if dry_run:
-        _show_plan(outcome, bed, again=store.record(Role.RUNNING) is not None)
+        _show_plan(outcome, bed, again=store.record(RecordRole.RUNNING) is not None)
         return
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing changed")
         return
     done = "started" if outcome.started else "changed in place"
     click.echo(
-        f"{outcome.name}: {done}, {counted(outcome.changes.size, 'change')} programmed and verified "
+        f"{outcome.name}: {done}, {count_noun(outcome.changes.size, 'change')} programmed and verified "
         f"in {outcome.programming:.2f} s"
     )
     for line in outcome.renamed:
         click.echo(line)
     if outcome.hosts:
-        click.echo(f"{counted(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
+        click.echo(f"{count_noun(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
 
 
 def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
     """Wait for machines, and say what is cut off without some. Raises BadInput."""
     from olafctl.machines import everywhere
-    from olafctl.testbed.machines import without
+    from olafctl.testbed.machines import without_machines
     from olafswitch.errors import BadInput, Problem
 
     if unknown := set(away) - {machine.name for machine in bed.machines}:
         what = f"machine {min(unknown)!r} does not exist"
         raise BadInput(Problem(what, "--without", "name one of the testbed's machines"))
-    rest = without(bed, away)
+    rest = without_machines(bed, away)
     end = time.monotonic() + wait
-    while wait and time.monotonic() < end and (missing := everywhere.away(rest)):
+    while wait and time.monotonic() < end and (missing := everywhere.find_unreachable(rest)):
         click.echo(f"waiting for {', '.join(missing)}", err=True)
         time.sleep(min(1.0, wait))  # an agent announces nothing: its machine is asked again each second
     for before, after in zip(bed.clusters, rest.clusters, strict=True):
@@ -125,7 +125,7 @@ def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
             click.echo(f"cut off: cluster {before.name}: {lost} of {len(before.workers)} members", err=True)
 
 
-def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
+def _show_plan(outcome: "DeployOutcome", bed: "Testbed", again: bool) -> None:
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing to change")
     if outcome.started:
@@ -144,7 +144,7 @@ def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
         click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
 
 
-def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
+def _as_json(outcome: "DeployOutcome", dry_run: bool) -> dict[str, object]:
     return {
         "name": outcome.name,
         "dry_run": dry_run,

@@ -27,15 +27,15 @@ def command(deployment: str | None, everything: bool, orphans: bool, as_json: bo
         raise BadInput(
             Problem("more than one of --deployment, --all and --orphans", remedy="give one of them")
         )
-    problems = _destroy_orphans(as_json) if orphans else _destroy(deployment, everything, as_json)
+    problems = _destroy_orphans(as_json) if orphans else _destroy_deployment(deployment, everything, as_json)
     if problems:
         raise OlafError(*problems)
 
 
-def _destroy(deployment: str | None, everything: bool, as_json: bool) -> list[Problem]:
+def _destroy_deployment(deployment: str | None, everything: bool, as_json: bool) -> list[Problem]:
     from olafctl.control import store
-    from olafctl.control.destroy import destroy
-    from olafctl.daemon.keeping import keeper
+    from olafctl.control.destroy import destroy_deployment
+    from olafctl.daemon.keeping import open_keeper
 
     if everything and not store.all_names() and not as_json:
         click.echo("nothing is deployed")
@@ -43,12 +43,12 @@ def _destroy(deployment: str | None, everything: bool, as_json: bool) -> list[Pr
     names = store.all_names() if everything else [deployment]
     done: list[str] = []
     problems: list[Problem] = []
-    for chosen in map(store.pick, names):
+    for chosen in map(store.pick_store, names):
         try:
-            with keeper(chosen.folder) as daemon:
+            with open_keeper(chosen.folder) as daemon:
                 if daemon is not None:
                     daemon.call("LetGo", deployment=chosen.folder.name)
-            destroy(chosen)
+            destroy_deployment(chosen)
         except OlafError as error:
             if not everything:
                 raise
@@ -65,12 +65,12 @@ def _destroy(deployment: str | None, everything: bool, as_json: bool) -> list[Pr
 def _destroy_orphans(as_json: bool) -> list[Problem]:
     from olafctl.control import orphans
 
-    left = orphans.find()
+    left = orphans.find_orphans()
     done: list[Path] = []
     problems: list[Problem] = []
     for folder in left.orphans:
         try:
-            orphans.remove(folder)
+            orphans.remove_orphan(folder)
         except OlafError as error:
             problems.extend(error.problems)
         else:

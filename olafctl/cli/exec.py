@@ -23,7 +23,7 @@ class _Command(click.Command):
     cls=_Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
 @naming.deployment_option
-@click.argument("host", shell_complete=names.hosts)
+@click.argument("host", shell_complete=names.complete_hosts)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
 @click.pass_context
 def command(context: click.Context, deployment: str | None, host: str, program: tuple[str, ...]) -> None:
@@ -34,18 +34,18 @@ def command(context: click.Context, deployment: str | None, host: str, program: 
     is started again; `olafctl destroy` ends what still runs. On another machine it has this command's
     streams and signals, but no terminal, and ends with this command.
     """
-    from olafctl.control.deploy import recorded
+    from olafctl.control.deploy import recorded_testbed
     from olafctl.control.hosts import distant, programs
-    from olafctl.control.store import pick
-    from olafctl.machines.programs import executed
+    from olafctl.control.store import pick_store
+    from olafctl.machines.programs import execute_program
 
-    store = pick(deployment)
+    store = pick_store(deployment)
     line = program[1:] if program[0] == "--" else program
     if not line:
         raise click.UsageError("Missing argument 'PROGRAM'.")
-    if (testbed := recorded(store)).machines:
-        context.exit(executed(distant.machine_of(testbed, host), host, line))
-    argv, environment = programs.command(store.folder, host, line)
+    if (testbed := recorded_testbed(store)).machines:
+        context.exit(execute_program(distant.machine_of(testbed, host), host, line))
+    argv, environment = programs.host_command(store.folder, host, line)
     # Python ignores it, and a program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execvpe(argv[0], argv, environment)

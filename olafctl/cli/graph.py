@@ -43,24 +43,24 @@ def command(
     """
     import dataclasses
 
-    from olafctl.testbed.graph.svg import svg
-    from olafctl.testbed.graph.tree import tree
-    from olafctl.testbed.graph.words import text
+    from olafctl.testbed.graph.svg import draw_svg
+    from olafctl.testbed.graph.tree import make_tree
+    from olafctl.testbed.graph.words import draw_text
     from olafswitch.errors import OlafError, Problem
 
     if testbed is not None and deployment is not None:
         raise click.UsageError("give a TESTBED or --deployment, not both")
-    bed, running = _found(deployment) if testbed is None else _drawn(testbed)
-    measured, used = ({}, None) if running is None else _measured(running, seconds)
-    root = tree(bed, measured, used)
+    bed, running = _find_testbed(deployment) if testbed is None else _draw_tree(testbed)
+    measured, used = ({}, None) if running is None else _measure_rates(running, seconds)
+    root = make_tree(bed, measured, used)
     if as_json:
         print_json({"name": bed.name, "running": running is not None, "root": dataclasses.asdict(root)})
         return
     if as_text:
-        click.echo(text(root))
+        click.echo(draw_text(root))
         return
     state = f"rates over {seconds:g} s" if measured else "not running"
-    drawn = svg(f"{bed.name} on {bed.target}, {state}", root)
+    drawn = draw_svg(f"{bed.name} on {bed.target}, {state}", root)
     if file is None:
         click.echo(drawn, nl=False)
         return
@@ -72,34 +72,34 @@ def command(
     click.echo(f"wrote {file}")
 
 
-def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
+def _find_testbed(name: str | None) -> tuple["Testbed", "Running | None"]:
     """Return what is deployed by that name. Raises BadInput."""
-    from olafctl.control.deploy import find
-    from olafctl.control.store import pick
+    from olafctl.control.deploy import find_deployment
+    from olafctl.control.store import pick_store
 
-    testbed, running = find(pick(name))
+    testbed, running = find_deployment(pick_store(name))
     return testbed, running if running is not None and running.alive() else None
 
 
-def _drawn(place: str) -> tuple["Testbed", "Running | None"]:
+def _draw_tree(place: str) -> tuple["Testbed", "Running | None"]:
     """Return the testbed at ``place``, as it is deployed where it is. Raises BadInput."""
     from olafctl.control.store import all_names
     from olafctl.targets import testbeds
 
-    testbed = testbeds.load(testbeds.locate(place))
-    return _found(testbed.name) if testbed.name in all_names() else (testbed, None)
+    testbed = testbeds.load_testbed(testbeds.locate_testbed(place))
+    return _find_testbed(testbed.name) if testbed.name in all_names() else (testbed, None)
 
 
-def _measured(running: "Running", seconds: float) -> tuple[Mapping[int, "Rates"], Mapping[str, int]]:
+def _measure_rates(running: "Running", seconds: float) -> tuple[Mapping[int, "Rates"], Mapping[str, int]]:
     """Rates by port, and each queue's occupancy."""
-    from olafctl.testbed.graph.tree import rates
+    from olafctl.testbed.graph.tree import count_rates
 
-    begin, before = time.monotonic(), _counts(running)
+    begin, before = time.monotonic(), _read_counts(running)
     time.sleep(seconds)
-    after = _counts(running)
+    after = _read_counts(running)
     used = {engine: registers.read("occupancy") for engine, registers in running.queues.items()}
-    return rates(before, after, time.monotonic() - begin), used
+    return count_rates(before, after, time.monotonic() - begin), used
 
 
-def _counts(running: "Running") -> dict[int, dict[str, int]]:
+def _read_counts(running: "Running") -> dict[int, dict[str, int]]:
     return {int(number): counters for number, counters in running.stats()["ports"].items()}

@@ -7,7 +7,7 @@ import click
 
 from olafctl.membership import limits
 from olafctl.wire.geometry import SLOTS
-from olafswitch.console.output import json_option, show
+from olafswitch.console.output import json_option, show_result
 
 _PORTS_AT_MOST = 8
 
@@ -42,7 +42,7 @@ def command(
         raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))
     text = fill(
         "testbed/testbed.yaml.j2",
-        name=_name(path.stem),
+        name=_testbed_name(path.stem),
         target=target,
         clusters=clusters,
         workers=workers,
@@ -50,17 +50,17 @@ def command(
         indices=max(16, 1 << (clusters - 1).bit_length()),
         last_port=1 + min(clusters * workers, _PORTS_AT_MOST),
     )
-    testbeds.load(path, text)
+    testbeds.load_testbed(path, text)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OlafError(
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
-    document = {"path": str(path), "name": _name(path.stem)}
-    show(document, f"wrote {path}; next: olafctl deploy {path}", as_json)
+    document = {"path": str(path), "name": _testbed_name(path.stem)}
+    show_result(document, f"wrote {path}; next: olafctl deploy {path}", as_json)
 
 
-def _name(stem: str) -> str:
+def _testbed_name(stem: str) -> str:
     """Return a testbed's name made of a file's."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "testbed"

@@ -19,17 +19,17 @@ from olafswitch.console.output import json_option
 def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
     """Show the logs of a deployment, also of what has crashed."""
     from olafctl.control import logs, store
-    from olafctl.control.deploy import readable
+    from olafctl.control.deploy import readable_testbeds
 
-    picked = store.pick(deployment)
+    picked = store.pick_store(deployment)
     found = logs.paths_of(picked)
     if paths:
         for path in found:
             click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
-    if testbed := next((each for each in readable(picked) if each.machines), None):
-        for name, line in logs.elsewhere(testbed, lines):
+    if testbed := next((each for each in readable_testbeds(picked) if each.machines), None):
+        for name, line in logs.read_elsewhere(testbed, lines):
             click.echo(show(name, line))
         for name, line in logs.follow_elsewhere(testbed) if follow else ():
             click.echo(show(name, line))
@@ -40,7 +40,7 @@ def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_js
         for line in logs.last_lines(path, lines):
             click.echo(show(path.name, line))
     if follow:
-        for path, line in logs.follow(found):
+        for path, line in logs.follow_logs(found):
             click.echo(show(path.name, line))
 
 

@@ -7,7 +7,7 @@ import click
 
 from olafctl import __version__
 from olafswitch import log
-from olafswitch.console.command_line import log_options, run, show_usage_error
+from olafswitch.console.command_line import log_options, run_command, show_usage_error
 from olafswitch.console.group import VerbGroup
 from olafswitch.errors import MissingTool, Problem
 
@@ -56,7 +56,7 @@ def olafctl(log_level: str | None, log_json: bool | None) -> None:
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
-    run(olafctl, _show_usage_error)
+    run_command(olafctl, _show_usage_error)
 
 
 def _show_usage_error(error: click.ClickException) -> None:

@@ -5,45 +5,45 @@ from contextlib import suppress
 
 import click
 
-from olafctl.cli.naming import beginning
+from olafctl.cli.naming import filter_names
 from olafswitch.errors import OlafError
 
 
-def hosts(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+def complete_hosts(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Hosts of the deployment whose names begin so; none where they have no namespaces."""
     from olafctl.control.hosts import deployed
-    from olafctl.control.store import pick
+    from olafctl.control.store import pick_store
 
     # No error is shown in the middle of a command line.
     with suppress(OlafError):
-        return beginning(begun, deployed.names(pick(context.params.get("deployment")).folder))
+        return filter_names(begun, deployed.host_names(pick_store(context.params.get("deployment")).folder))
     return []
 
 
-def ports(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+def complete_ports(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Front ports of the deployment whose names begin so."""
-    from olafctl.control.deploy import recorded
-    from olafctl.control.store import pick
+    from olafctl.control.deploy import recorded_testbed
+    from olafctl.control.store import pick_store
 
     with suppress(OlafError):
-        testbed = recorded(pick(context.params.get("deployment")))
-        return beginning(begun, (port.name for port in testbed.ports))
+        testbed = recorded_testbed(pick_store(context.params.get("deployment")))
+        return filter_names(begun, (port.name for port in testbed.ports))
     return []
 
 
-def clusters(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+def complete_clusters(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Clusters whose names begin so."""
-    return beginning(begun, _shown("clusters"))
+    return filter_names(begun, _list_names("clusters"))
 
 
-def workers(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+def complete_workers(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Workers whose names begin so."""
-    return beginning(begun, _shown("workers"))
+    return filter_names(begun, _list_names("workers"))
 
 
-def _shown(kind: str) -> Iterator[str]:
-    from olafctl.cli.asking import reached
+def _list_names(kind: str) -> Iterator[str]:
+    from olafctl.cli.asking import reach_deployment
 
-    with suppress(OlafError), reached(None, "") as (client, _):
+    with suppress(OlafError), reach_deployment(None, "") as (client, _):
         for deployment in client.call("GetStatus").deployments:
             yield from (row.name for row in getattr(deployment, kind))

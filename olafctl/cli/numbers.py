@@ -11,14 +11,14 @@ LONGEST = 10**15
 """ns, of any duration: eleven days."""
 
 
-def finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+def check_finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     """Return a click callback: refuses nan and inf, which a range lets through."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number", context, option)
     return value
 
 
-def read(option: str, text: str, reader: quantities.Reader[quantities.V]) -> quantities.V:
+def read_quantity(option: str, text: str, reader: quantities.Reader[quantities.V]) -> quantities.V:
     """Return what ``text`` says by ``reader``. Raises BadInput that names the option."""
     try:
         return reader(text.strip())

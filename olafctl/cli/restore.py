@@ -6,7 +6,7 @@ import click
 
 from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafswitch.console.output import counted, json_option, show
+from olafswitch.console.output import count_noun, json_option, show_result
 
 
 @click.command()
@@ -22,18 +22,18 @@ def command(
     No daemon may own it meanwhile. The devices follow with the next deploy, or when a daemon starts. A
     damaged, newer or foreign file is refused.
     """
-    from olafctl.control.deploy import recorded
-    from olafctl.control.store import pick
-    from olafctl.daemon.keeping import changing
+    from olafctl.control.deploy import recorded_testbed
+    from olafctl.control.store import pick_store
+    from olafctl.daemon.keeping import open_for_changing
     from olafctl.membership import backup
-    from olafctl.testbed.ground import ground
+    from olafctl.testbed.ground import make_ground
 
-    deployed = pick(deployment)
-    name, testbed = deployed.folder.name, recorded(deployed)
-    kept = backup.read(file, ground(testbed))
-    with changing(name, endpoints, etcd_certs) as store:
-        rows = backup.restore(store, kept)
-    text = f"restored {name}: {counted(rows, 'row')} differed"
+    deployed = pick_store(deployment)
+    name, testbed = deployed.folder.name, recorded_testbed(deployed)
+    kept = backup.read_backup(file, make_ground(testbed))
+    with open_for_changing(name, endpoints, etcd_certs) as store:
+        rows = backup.restore_backup(store, kept)
+    text = f"restored {name}: {count_noun(rows, 'row')} differed"
     if rows:
         text += f"; the devices hold the old membership until `olafctl deploy {testbed.source}` or a daemon"
-    show({"file": str(file), "rows": rows}, text, as_json)
+    show_result({"file": str(file), "rows": rows}, text, as_json)

@@ -7,7 +7,7 @@ from olafswitch.errors import BadInput, Problem
 _LEAST = 16
 
 
-def token(file: Path) -> str:
+def read_token(file: Path) -> str:
     """Return the token in ``file``. Raises BadInput when others may read it, or it has fewer than 16
     characters."""
     if file.stat().st_mode & 0o077:

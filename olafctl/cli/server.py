@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.numbers import finite
+from olafctl.cli.numbers import check_finite
 from olafswitch.console.output import json_option
 from olafswitch.errors import BadInput, Problem, importing
 
@@ -40,7 +40,7 @@ _MEANINGS = {
     help="When an update moves the weights: a policy of sdk/README.md. plain adds every worker's step.",
 )  # fmt: skip
 @click.option(
-    "--rate", type=float, callback=finite, default=0.001, show_default=True,
+    "--rate", type=float, callback=check_finite, default=0.001, show_default=True,
     help="γ: how far an update moves the weights.",
 )  # fmt: skip
 @click.option(
@@ -50,7 +50,7 @@ _MEANINGS = {
          " of by each whole step.",
 )  # fmt: skip
 @click.option(
-    "--deadline", type=float, callback=finite, metavar="SECONDS",
+    "--deadline", type=float, callback=check_finite, metavar="SECONDS",
     help="Policies synchronous, stellaris, softsync and ssp: nothing waits for longer.",
 )  # fmt: skip
 @click.option(
@@ -58,13 +58,20 @@ _MEANINGS = {
     help="Policies periodic and softsync: move the weights after so many updates.",
 )  # fmt: skip
 @click.option(
-    "--seconds", type=float, callback=finite, metavar="SECONDS", help="Policy periodic: or after this long."
+    "--seconds",
+    type=float,
+    callback=check_finite,
+    metavar="SECONDS",
+    help="Policy periodic: or after this long.",
 )
 @click.option(
-    "--decay", type=float, callback=finite, help="Policy stellaris: d, by which a round lowers the threshold."
+    "--decay",
+    type=float,
+    callback=check_finite,
+    help="Policy stellaris: d, by which a round lowers the threshold.",
 )
 @click.option(
-    "--root", type=float, callback=finite,
+    "--root", type=float, callback=check_finite,
     help="Policy stellaris: v of the weight of an update that is δ versions stale, δ^(-1/v).",
 )  # fmt: skip
 @click.option("--round", type=click.IntRange(1), help="Policy stellaris: worker updates in a round.")
@@ -81,13 +88,21 @@ _MEANINGS = {
     help="Continue from this file if it exists, and keep it up to date.",
 )  # fmt: skip
 @click.option(
-    "--every", type=click.FloatRange(0, min_open=True), callback=finite, default=30.0, show_default=True,
+    "--every",
+    type=click.FloatRange(0, min_open=True),
+    callback=check_finite,
+    default=30.0,
+    show_default=True,
     help="Seconds between checkpoints.",
-)  # fmt: skip
+)
 @click.option(
-    "--report", type=click.FloatRange(0, min_open=True), callback=finite, default=10.0, show_default=True,
+    "--report",
+    type=click.FloatRange(0, min_open=True),
+    callback=check_finite,
+    default=10.0,
+    show_default=True,
     help="Seconds between two reports.",
-)  # fmt: skip
+)
 @json_option("Report in JSON lines; ages in seconds.")
 def command(
     testbed: str | None,
@@ -113,17 +128,17 @@ def command(
         raise BadInput(Problem(f"folder {checkpoint.parent} does not exist", "--checkpoint"))
     with importing("a parameter server"):
         from olafctl.control import serving
-    from olafctl.daemon.keeping import follow
+    from olafctl.daemon.keeping import follow_membership
     from olafctl.targets import testbeds
     from olafswitch import main_thread
 
-    bed = None if testbed is None else testbeds.load(testbeds.locate(testbed))
+    bed = None if testbed is None else testbeds.load_testbed(testbeds.locate_testbed(testbed))
     daemon: str | None = None
     if bed is not None:
-        bed, daemon = _kept(bed)
+        bed, daemon = _read_membership(bed)
         host = serving.host_of(bed, name)
         listen = listen or f"{host.ip}:{host.udp_port}"
-        sizes = {len(cluster.workers) for cluster in serving.asynchronous(bed)}
+        sizes = {len(cluster.workers) for cluster in serving.served_clusters(bed)}
         if policy in ("synchronous", "stellaris") and options["workers"] is None and len(sizes) == 1:
             options["workers"] = sizes.pop()
         if policy == "plain" and options["workers"] is None and max(sizes, default=1) > 1:
@@ -134,57 +149,57 @@ def command(
             )
     if policy == "synchronous" and options["workers"] is None:
         raise BadInput(Problem("how many workers make a round?", "--policy synchronous", "give --workers"))
-    make = serving.policy(policy, rate, options)
+    make = serving.make_policy(policy, rate, options)
     server = serving.parameter_server(bed, str(listen), make, checkpoint=checkpoint, every=every)
     if bed is not None and daemon is not None:
-        follow(daemon, bed.name, partial(_assign, server, bed))
+        follow_membership(daemon, bed.name, partial(_assign_members, server, bed))
 
     def show_figures() -> None:
         figures = []
         for cluster in server.clusters:
             with suppress(KeyError):  # deleted just now
-                figures.append(serving.figures(server, cluster))
-        _report(figures, server, as_json)
+                figures.append(serving.read_figures(server, cluster))
+        _print_report(figures, server, as_json)
         if bed is not None and daemon is not None:
-            _send(daemon, bed.name, server)
+            _send_reports(daemon, bed.name, server)
 
     try:
-        announce = partial(_begin, server, policy, list(server.clusters), as_json)
+        announce = partial(_begin_serving, server, policy, list(server.clusters), as_json)
         main_thread.serve(announce, lambda: None, report=show_figures, every=report)
     finally:
         server.close()
     show_figures()
 
 
-def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
+def _read_membership(bed: "Testbed") -> tuple["Testbed", str | None]:
     """Return the testbed with the membership that a daemon keeps of it, and where that is; None without a
     daemon."""
     from olafctl.control.store import folder_of
-    from olafctl.daemon.keeping import keeper, kept_by
+    from olafctl.daemon.keeping import kept_by, open_keeper
 
-    with keeper(folder_of(bed.name)) as client:
+    with open_keeper(folder_of(bed.name)) as client:
         if client is None:
             return bed, None
         return replace(bed, clusters=kept_by(client, bed.name).clusters), client.address
 
 
-def _send(daemon: str, deployment: str, server: "ParameterServer") -> None:
+def _send_reports(daemon: str, deployment: str, server: "ParameterServer") -> None:
     """The daemon shows it; without one that answers it is in the report alone."""
     from olafctl.control import serving
-    from olafctl.daemon.api.client import Client
+    from olafctl.daemon.api.client import DaemonClient
     from olafswitch.errors import OlafError
 
-    with suppress(OlafError), Client(daemon) as client:
-        client.call("ReportAges", deployment=deployment, **serving.reports(server))
+    with suppress(OlafError), DaemonClient(daemon) as client:
+        client.call("ReportAges", deployment=deployment, **serving.make_reports(server))
 
 
-def _assign(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:
+def _assign_members(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:
     from olafctl.control import serving
 
-    server.assign(*serving.membership(serving.asynchronous(replace(bed, clusters=clusters))))
+    server.assign(*serving.read_membership(serving.served_clusters(replace(bed, clusters=clusters))))
 
 
-def _begin(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:
+def _begin_serving(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:
     address = f"{server.address[0]}:{server.address[1]}"
     if as_json:
         click.echo(json.dumps({"listening": address, "policy": policy, "clusters": clusters}))
@@ -192,7 +207,7 @@ def _begin(server: "ParameterServer", policy: str, clusters: list[str], as_json:
         click.echo(f"listening at {address}, policy {policy}, clusters: {', '.join(clusters)}")
 
 
-def _report(figures: list[dict[str, Any]], server: "ParameterServer", as_json: bool) -> None:
+def _print_report(figures: list[dict[str, Any]], server: "ParameterServer", as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"clusters": figures, "garbage": server.garbage}))
         return

@@ -30,7 +30,7 @@ def command(
     from olafctl import environments
     from olafctl.agent import runtime
     from olafctl.control.deploy import find_running
-    from olafctl.control.store import pick
+    from olafctl.control.store import pick_store
     from olafswitch.errors import BadInput, Problem
     from olafswitch.p4runtime import address as addresses
     from olafswitch.p4runtime.session import Session
@@ -43,7 +43,7 @@ def command(
         return
     if device is None:
         raise click.UsageError("Missing argument 'DEVICE'.")
-    store = pick(deployment)
+    store = pick_store(deployment)
     _, running = find_running(store)
     chosen = next((each for each in running.devices if each.name == device), None)
     if chosen is None:
@@ -63,9 +63,9 @@ def command(
     if chosen.access is not None:
         if show:
             raise BadInput(Problem("on another machine it is reached by way of this command", device))
-        with runtime.here(chosen) as forwarded:
+        with runtime.serve_device_here(chosen) as forwarded:
             context.exit(subprocess.call(line(forwarded)))
-    address, folder = (chosen.address, None) if show else addresses.short(chosen.address)
+    address, folder = (chosen.address, None) if show else addresses.shorten_address(chosen.address)
     if folder is not None:
         os.set_inheritable(folder, True)
     if show:

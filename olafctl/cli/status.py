@@ -8,7 +8,7 @@ import click
 
 from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafswitch.console.output import counted, json_option, print_json, table
+from olafswitch.console.output import count_noun, json_option, print_json, print_table
 
 
 @click.command()
@@ -27,30 +27,30 @@ def command(
 
     Exit code 1 when it does not run, or is not as it was deployed.
     """
-    from olafctl.control.status import healthy, status
-    from olafctl.control.store import pick
-    from olafctl.daemon.keeping import keeper, kept_by, kept_in
+    from olafctl.control.status import is_healthy, read_status
+    from olafctl.control.store import pick_store
+    from olafctl.daemon.keeping import kept_by, kept_in, open_keeper
 
-    store = pick(deployment)
-    with keeper(store.folder) as daemon:
+    store = pick_store(deployment)
+    with open_keeper(store.folder) as daemon:
         if daemon is not None:
-            report = status(store, kept_by(daemon, store.folder.name))
+            report = read_status(store, kept_by(daemon, store.folder.name))
         else:
-            report = status(store, kept_in(store, endpoints, etcd_certs) if endpoints else None)
+            report = read_status(store, kept_in(store, endpoints, etcd_certs) if endpoints else None)
     if as_json:
         print_json(report)
     else:
-        _show(report)
-    context.exit(0 if healthy(report) else 1)
+        _show_status(report)
+    context.exit(0 if is_healthy(report) else 1)
 
 
-def _show(report: dict[str, Any]) -> None:
+def _show_status(report: dict[str, Any]) -> None:
     state = "runs" if report["running"] else "does not run"
     workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
     servers = len(report["parameter_servers"])
     click.echo(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
-    clusters = counted(len(report["clusters"]), "cluster")
-    click.echo(f"{clusters}, {counted(workers, 'worker')}, {counted(servers, 'parameter server')}")
+    clusters = count_noun(len(report["clusters"]), "cluster")
+    click.echo(f"{clusters}, {count_noun(workers, 'worker')}, {count_noun(servers, 'parameter server')}")
     if report["daemon"]:
         click.echo(f"the daemon at {report['daemon']} keeps its membership")
     if unread := report["membership_unread"]:
@@ -73,17 +73,17 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:
         return
-    table(
+    print_table(
         "processes",
         ("pid", "up", "command"),
         [(p["pid"], str(timedelta(seconds=p["uptime_seconds"])), p["command"]) for p in report["processes"]],
     )
-    table(
+    print_table(
         "P4Runtime devices",
         ("device", "id", "address"),
         [(name, held["device_id"], held["address"]) for name, held in report["devices"].items()],
     )
-    table(
+    print_table(
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
     for port, how in report["steering"].items():
@@ -92,17 +92,17 @@ def _show(report: dict[str, Any]) -> None:
         spent = [(each["counters"], each["processor_seconds"]) for each in shards]
         rows = [(number, of["in_updates"], of["out_updates"], f"{seconds:.1f} s")
                 for number, (of, seconds) in enumerate(spent)]  # fmt: skip
-        table(f"shards of {engine}", ("shard", "updates in", "out", "processor time"), rows)
+        print_table(f"shards of {engine}", ("shard", "updates in", "out", "processor time"), rows)
     if report["links"]:
         ends = ("from", "port", "to", "port", "frames up", "frames down", "dropped upwards")
-        table("links between engines", ends, [_link_row(link) for link in report["links"]])
+        print_table("links between engines", ends, [_link_row(link) for link in report["links"]])
     if report["hosts"]:
         rows = [(host["name"], host["ip"], host["behind"], host["namespace"]) for host in report["hosts"]]
-        table("hosts", ("host", "address", "behind", "namespace"), rows)
-    table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
+        print_table("hosts", ("host", "address", "behind", "namespace"), rows)
+    print_table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
     if refused := _refused_rows(report):
-        table("refused frames", ("device", "reason", "frames"), refused)
-    table("groups", ("device", "groups", "replicas"), _group_rows(report))
+        print_table("refused frames", ("device", "reason", "frames"), refused)
+    print_table("groups", ("device", "groups", "replicas"), _group_rows(report))
     for engine, queue in report["queues"].items():
         place = f"{engine}/" if len(report["queues"]) > 1 else ""
         _show_queue(place, queue["registers"], _index_rows(queue["indices"], report["clusters"]))
@@ -120,8 +120,8 @@ def _show_queue(engine: str, registers: dict[str, int], indices: list[tuple[Any,
         for name, value in registers.items()
         if value or not _is_counter(name)
     ]
-    table(f"{engine}queue", ("register", "value"), shown)
-    table(f"{engine}indices", ("indices", "cluster", "segments", "settings"), indices)
+    print_table(f"{engine}queue", ("register", "value"), shown)
+    print_table(f"{engine}indices", ("indices", "cluster", "segments", "settings"), indices)
 
 
 def _link_row(link: dict[str, Any]) -> tuple[Any, ...]:

@@ -43,15 +43,15 @@ def command(
     fails.
     """
     from olafctl.control import child
-    from olafctl.control.deploy import using
+    from olafctl.control.deploy import use_deployment
     from olafctl.control.hosts import deployed, distant
-    from olafctl.control.store import pick
+    from olafctl.control.store import pick_store
     from olafctl.paths import sources
     from olafswitch.errors import BadInput, OlafError, Problem
 
     if junit is not None:
         _check_writable(junit)
-    store = pick(deployment)
+    store = pick_store(deployment)
     home = sources()
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
@@ -64,19 +64,19 @@ def command(
     with TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         line += [f"--junit-xml={report}"]
-        with using(store) as (bed, _):
-            quiet = distant.paused(bed) if bed.machines else deployed.paused(store.folder)
+        with use_deployment(store) as (bed, _):
+            quiet = distant.pause_during(bed) if bed.machines else deployed.pause_during(store.folder)
             output = sys.stderr if as_json else None
             with quiet:
-                code = child.run(line, folder=home, environment=environment, output=output)
+                code = child.run_child(line, folder=home, environment=environment, output=output)
         if code == _USAGE_ERROR:
             raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
         if code == _NO_TESTS_RAN:
             raise BadInput(Problem("no packet test matches", expression or "", "see olafctl test -v"))
         if junit is not None and report.is_file():
-            _save(report, junit)
+            _save_report(report, junit)
         if as_json:
-            print_json(_data(report))
+            print_json(_read_report(report))
     context.exit(1 if code else 0)
 
 
@@ -109,7 +109,7 @@ def _check_writable(junit: Path) -> None:
         raise BadInput(Problem(what, str(junit), "choose another file for --junit")) from None
 
 
-def _save(report: Path, junit: Path) -> None:
+def _save_report(report: Path, junit: Path) -> None:
     from olafswitch.errors import OlafError, Problem
 
     try:
@@ -119,7 +119,7 @@ def _save(report: Path, junit: Path) -> None:
         raise OlafError(Problem(what, str(junit), "choose another file for --junit")) from None
 
 
-def _data(report: Path) -> dict[str, Any]:
+def _read_report(report: Path) -> dict[str, Any]:
     """Return a JUnit report as JSON: how many of each outcome, and every test with its seconds."""
     tests = []
     for case in ElementTree.parse(report).getroot().iter("testcase"):

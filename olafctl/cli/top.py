@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.asking import as_dict, connection_options, mode_of
-from olafswitch.console.output import grid, json_option, print_json
+from olafswitch.console.output import json_option, make_grid, print_json
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olafctl.control.store import Store
-    from olafctl.daemon.api.client import Client
+    from olafctl.daemon.api.client import DaemonClient
 
 _SHOWN = 30
 _HEAD = ("cluster", "awake", "blocks", "fill", "lag", "waited", "since")
@@ -26,7 +26,7 @@ _PLAYER = ("cluster", "version", "lag", "slow", "dead")
 @connection_options
 @json_option("Print it once as JSON.")
 def command(
-    client: "Client", deployment: str, every: float, once: bool, web: int | None, as_json: bool
+    client: "DaemonClient", deployment: str, every: float, once: bool, web: int | None, as_json: bool
 ) -> None:
     """Show clusters, Age-of-Model and the queue as they change.
 
@@ -48,25 +48,25 @@ def command(
         if not isinstance(client, LocalClient):
             what, remedy = "a daemon keeps it", "start the daemon with --web: it serves the page"
             raise BadInput(Problem(what, deployment, remedy))
-        serve(client.store, web)
+        serve_page(client.store, web)
         return
     if as_json:
-        print_json([_as_json(each) for each in _read(client, deployment)])
+        print_json([_as_json(each) for each in _read_status(client, deployment)])
         return
-    before = _read(client, deployment)
+    before = _read_status(client, deployment)
     if once:
-        Console(highlight=False).print(_screen(before, before, 0.0))
+        Console(highlight=False).print(_draw_screen(before, before, 0.0))
         return
-    with suppress(KeyboardInterrupt), Live(_screen(before, before, 0.0), screen=True) as live:
+    with suppress(KeyboardInterrupt), Live(_draw_screen(before, before, 0.0), screen=True) as live:
         since = time.monotonic()
         while True:
             time.sleep(every)
-            now, at = _read(client, deployment), time.monotonic()
-            live.update(_screen(before, now, at - since))
+            now, at = _read_status(client, deployment), time.monotonic()
+            live.update(_draw_screen(before, now, at - since))
             before, since = now, at
 
 
-def serve(store: "Store", port: int) -> None:
+def serve_page(store: "Store", port: int) -> None:
     """Serve the page of a deployment that no daemon keeps, until Ctrl-C. Raises OlafError."""
     from olafctl.daemon.operate.audit import default_path
     from olafctl.daemon.web.look import Unkept
@@ -79,7 +79,7 @@ def serve(store: "Store", port: int) -> None:
     main_thread.serve(lambda: click.echo(f"{name} at http://{web.address}/; Ctrl-C ends it"), web.stop)
 
 
-def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
+def _read_status(client: "DaemonClient", deployment: str) -> list[dict[str, Any]]:
     """Return each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
@@ -93,7 +93,7 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
                 },
                 "messages": {count.name: count.value for count in answer.messages},
                 "ages": {count.name: count.value for count in answer.ages},
-                "staleness": {each.cluster: _staleness(each) for each in answer.staleness},
+                "staleness": {each.cluster: _format_staleness(each) for each in answer.staleness},
                 "heads": {
                     each.worker: {name: getattr(each, name) for name in _HEAD} for each in answer.heads
                 },
@@ -129,17 +129,17 @@ def _send_probability(registers: dict[str, int]) -> float | None:
     return send_probability(registers) if "slots" in registers else None
 
 
-def _screen(before: list[dict[str, Any]], now: list[dict[str, Any]], seconds: float) -> Any:
+def _draw_screen(before: list[dict[str, Any]], now: list[dict[str, Any]], seconds: float) -> Any:
     from rich.console import Group
 
     earlier = {each["status"].name: each for each in before}
     parts: list[Any] = []
     for each in now:
-        parts += _deployment(earlier.get(each["status"].name, each), each, seconds)
+        parts += _draw_deployment(earlier.get(each["status"].name, each), each, seconds)
     return Group(*parts)
 
 
-def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> list[Any]:
+def _draw_deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> list[Any]:
     from rich.text import Text
 
     status, queues = now["status"], now["queues"]
@@ -157,19 +157,19 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
         members[worker.cluster] = members.get(worker.cluster, 0) + 1
     clusters = [
         [each.name, members.get(each.name, 0), mode_of(as_dict(each)), each.threshold or "all",
-         "halted" if each.halted else "", _ms(now["ages"].get(each.name)),
-         _lag(now["staleness"].get(each.name)), each.objective]
+         "halted" if each.halted else "", _format_ms(now["ages"].get(each.name)),
+         _format_lag(now["staleness"].get(each.name)), each.objective]
         for each in status.clusters
     ]  # fmt: skip
     columns = ["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"]
-    parts += _first(columns, clusters, "clusters")
+    parts += _first_of(columns, clusters, "clusters")
     heads = [
         [worker, head["cluster"], head["awake"], head["blocks"], f"{head['fill']:.0%}", head["lag"],
          f"{head['waited']:.2f}", f"{head['since']:.1f}"]
         for worker, head in sorted(now["heads"].items())
     ]  # fmt: skip
     columns = ["head", "cluster", "awake", "blocks", "ring", "lag", "waited s", "last update s ago"]
-    parts += _first(columns, heads, "heads") if heads else []
+    parts += _first_of(columns, heads, "heads") if heads else []
     players = [
         [worker, player["cluster"], player["version"], player["lag"],
          "" if player["age"] is None else f"{player['age']:.1f}",
@@ -177,39 +177,39 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
         for worker, player in sorted(now["players"].items())
     ]  # fmt: skip
     columns = ["player", "cluster", "version", "behind", "age s", ""]
-    parts += _first(columns, players, "players") if players else []
+    parts += _first_of(columns, players, "players") if players else []
     for engine, registers in queues.items():
         earlier = before["queues"].get(engine, {})
         causes = [
-            [name, value, _rate(value - earlier.get(name, value), seconds)]
+            [name, value, _format_rate(value - earlier.get(name, value), seconds)]
             for name, value in registers.items()
             if name in ("in_updates", "out_updates", "appended", "merged")
             or (name.startswith(("replaced_", "dropped_")) and value)
         ]
         place = f" at {engine}" if len(queues) > 1 else ""
-        parts.append(grid([f"updates{place}", "in all", "per second"], causes))
+        parts.append(make_grid([f"updates{place}", "in all", "per second"], causes))
     messages = [
-        [name, value, _rate(value - before["messages"].get(name, value), seconds)]
+        [name, value, _format_rate(value - before["messages"].get(name, value), seconds)]
         for name, value in sorted(now["messages"].items())
     ]
     if messages:
-        parts.append(grid(["control messages", "in all", "per second"], messages))
+        parts.append(make_grid(["control messages", "in all", "per second"], messages))
     return parts
 
 
-def _first(columns: list[str], rows: list[list[Any]], what: str) -> list[Any]:
+def _first_of(columns: list[str], rows: list[list[Any]], what: str) -> list[Any]:
     """As many rows as fit a screen."""
     from rich.text import Text
 
-    parts: list[Any] = [grid(columns, rows[:_SHOWN])]
+    parts: list[Any] = [make_grid(columns, rows[:_SHOWN])]
     return parts if len(rows) <= _SHOWN else [*parts, Text(f"and {len(rows) - _SHOWN} more {what}")]
 
 
-def _ms(age: int | None) -> str:
+def _format_ms(age: int | None) -> str:
     return "" if age is None else f"{age / 1e6:.1f}"
 
 
-def _lag(staleness: dict[str, Any] | None) -> str:
+def _format_lag(staleness: dict[str, Any] | None) -> str:
     """Return the mean and the largest staleness, in versions."""
     return (
         ""
@@ -218,7 +218,7 @@ def _lag(staleness: dict[str, Any] | None) -> str:
     )
 
 
-def _staleness(reported: Any) -> dict[str, Any]:
+def _format_staleness(reported: Any) -> dict[str, Any]:
     """As `olafctl server` reports it."""
     bounds = (0, *(1 << bit for bit in range(len(reported.bins))))
     return {
@@ -230,5 +230,5 @@ def _staleness(reported: Any) -> dict[str, Any]:
     }
 
 
-def _rate(change: int, seconds: float) -> str:
+def _format_rate(change: int, seconds: float) -> str:
     return f"{change / seconds:.0f}" if seconds else ""

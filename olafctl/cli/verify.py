@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.wire.geometry import SLOTS
-from olafswitch.console.output import json_option, print_json, table
+from olafswitch.console.output import json_option, print_json, print_table
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olafctl.membership.objective import Objective
     from olafctl.testbed.model import Testbed
-    from olafctl.verify.simulation import Run, Schedule
+    from olafctl.verify.simulation import SimulationRun, UpdateSchedule
     from olafctl.verify.system import System
-    from olafctl.verify.verdict import Parameter, Tried, Verdict
+    from olafctl.verify.verdict import SearchParameter, Tried, Verdict
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _CODES = {"accept": 0, "reject": 1, "unknown": 4}
@@ -128,78 +128,78 @@ def command(
     if plot is not None:
         file_format(plot)
     if saved is not None:
-        raise SystemExit(_replay(saved, plot, details, as_json))
+        raise SystemExit(_replay_schedule(saved, plot, details, as_json))
     if maximise_rate and threshold_range:
         raise BadInput(Problem("--maximise-rate and --threshold-range", remedy="one of the two"))
     from olafctl.verify.question import read_question
 
-    system, objective = read_question(_testbed(testbed), **options)
+    system, objective = read_question(_load_testbed(testbed), **options)
     if maximise_rate or threshold_range:
         from olafctl.verify.verdict import rate_parameter, threshold_parameter
 
         parameter = threshold_parameter(threshold_range) if threshold_range else rate_parameter()
-        raise SystemExit(_search(system, objective, parameter, timeout, as_json))
-    from olafctl.verify.verdict import verify, verify_exhaustively
+        raise SystemExit(_search_values(system, objective, parameter, timeout, as_json))
+    from olafctl.verify.verdict import verify_exhaustively, verify_objective
 
-    verdict = (verify_exhaustively if exhaustive else verify)(system, objective, timeout)
-    _keep(verdict, save, plot)
-    _show(verdict, details, as_json)
+    verdict = (verify_exhaustively if exhaustive else verify_objective)(system, objective, timeout)
+    _keep_schedule(verdict, save, plot)
+    _show_verdict(verdict, details, as_json)
     raise SystemExit(_CODES[verdict.answer])
 
 
-def _testbed(name: str | None) -> "Testbed | None":
+def _load_testbed(name: str | None) -> "Testbed | None":
     if name is None:
         return None
-    from olafctl.targets.testbeds import load, locate
+    from olafctl.targets.testbeds import load_testbed, locate_testbed
 
-    return load(locate(name))
+    return load_testbed(locate_testbed(name))
 
 
-def _keep(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
+def _keep_schedule(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
     """Save and draw a rejecting schedule where the options say so."""
-    from olafctl.verify.simulation import save as save_schedule
+    from olafctl.verify.simulation import save_schedule
 
     found, objective = verdict.counterexample, verdict.objective
     if found and save:
         save_schedule(found.schedule, str(objective), save)
     if found and plot:
-        _draw(found.schedule, found.run, f"{objective}: {found.violation.what}", plot)
+        _draw_schedule(found.schedule, found.run, f"{objective}: {found.violation.what}", plot)
 
 
-def _show(verdict: "Verdict", details: bool, as_json: bool) -> None:
+def _show_verdict(verdict: "Verdict", details: bool, as_json: bool) -> None:
     from olafctl.verify import report
 
     if as_json:
         print_json(report.verdict_values(verdict))
         return
-    _print(report.summary(verdict))
+    _print_lines(report.summarize_verdict(verdict))
     if verdict.counterexample and details:
         found = verdict.counterexample
-        table("the rejecting schedule", report.COLUMNS, report.rows(found.schedule, found.run))
+        print_table("the rejecting schedule", report.COLUMNS, report.make_rows(found.schedule, found.run))
 
 
-def _replay(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int:
+def _replay_schedule(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int:
     """Simulate a saved schedule; 1 when a decision in it is one no worker could take."""
     from olafctl.verify import report
-    from olafctl.verify.simulation import load, simulate
+    from olafctl.verify.simulation import load_schedule, simulate_schedule
 
-    loaded = load(saved)
-    run = simulate(loaded)
+    loaded = load_schedule(saved)
+    run = simulate_schedule(loaded)
     if plot:
-        _draw(loaded, run, f"replay of {saved.name}", plot)
+        _draw_schedule(loaded, run, f"replay of {saved.name}", plot)
     if as_json:
         print_json(report.outcome_values(loaded, run))
     else:
         if details:
-            table("the schedule", report.COLUMNS, report.rows(loaded, run))
-        _print(report.outcome_lines(loaded, run))
+            print_table("the schedule", report.COLUMNS, report.make_rows(loaded, run))
+        _print_lines(report.outcome_lines(loaded, run))
     if run.impossible:
         click.echo(f"error: {len(run.impossible)} decisions are impossible under P_s", err=True)
     return 1 if run.impossible else 0
 
 
-def _search(
-    system: "System", objective: "Objective", parameter: "Parameter", timeout: float, as_json: bool
+def _search_values(
+    system: "System", objective: "Objective", parameter: "SearchParameter", timeout: float, as_json: bool
 ) -> int:
     """0 when some value of the parameter is accepted, 1 when none is."""
     from olafctl.verify import report
@@ -214,16 +214,16 @@ def _search(
     if as_json:
         print_json(report.search_values(found, parameter))
     else:
-        _print(report.ranges(found, parameter, system))
+        _print_lines(report.describe_ranges(found, parameter, system))
     return 0 if found.ranges else 1
 
 
-def _draw(schedule: "Schedule", run: "Run", title: str, path: Path) -> None:
-    from olafctl.verify.timeline import draw
+def _draw_schedule(schedule: "UpdateSchedule", run: "SimulationRun", title: str, path: Path) -> None:
+    from olafctl.verify.timeline import draw_timeline
 
-    draw(schedule, run, title, path)
+    draw_timeline(schedule, run, title, path)
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)

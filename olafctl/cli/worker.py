@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from olafctl.cli import names, numbers
-from olafctl.cli.asking import Call, asking
+from olafctl.cli.asking import Call, add_verb
 
-_WORKER = click.argument("worker", shell_complete=names.workers)
+_WORKER = click.argument("worker", shell_complete=names.complete_workers)
 
 
 @click.group()
@@ -19,14 +19,14 @@ def command() -> None:
     """
 
 
-@asking(
+@add_verb(
     command,
-    click.argument("cluster", shell_complete=names.clusters),
+    click.argument("cluster", shell_complete=names.complete_clusters),
     click.argument("ip"),
     click.option(
         "--port",
         required=True,
-        shell_complete=names.ports,
+        shell_complete=names.complete_ports,
         help="Front port that leads to it: its number, or its name in the testbed.",
     ),
     click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]"),
@@ -40,7 +40,7 @@ def command() -> None:
     click.option(
         "--lease",
         type=click.FloatRange(0),
-        callback=numbers.finite,
+        callback=numbers.check_finite,
         help="Seconds of silence after which it leaves.",
     ),
     json_help="Print the member as JSON.",
@@ -50,7 +50,7 @@ def join(call: Call, port: str, **wish: Any) -> Any:
     return call("Join", port=_port_number(call, port), **wish)
 
 
-@asking(
+@add_verb(
     command,
     _WORKER,
     json_help="Print what it was as JSON.",
@@ -61,13 +61,13 @@ def leave(call: Call, **fields: Any) -> Any:
     return call("Leave", **fields)
 
 
-@asking(
+@add_verb(
     command,
     _WORKER,
-    click.argument("cluster", shell_complete=names.clusters, default=""),
+    click.argument("cluster", shell_complete=names.complete_clusters, default=""),
     click.option(
         "--port",
-        shell_complete=names.ports,
+        shell_complete=names.complete_ports,
         help="Front port, of any engine, that leads to it then: its number or name.",
     ),
     json_help="Print the member as JSON.",
@@ -85,15 +85,15 @@ def move(call: Call, cluster: str, port: str | None, **fields: Any) -> Any:
 
 def _port_number(call: Call, text: str) -> int:
     """Return the number of a front port, which may be named as in the testbed. Raises BadInput."""
-    from olafctl.control.deploy import recorded
-    from olafctl.control.store import pick
+    from olafctl.control.deploy import recorded_testbed
+    from olafctl.control.store import pick_store
     from olafswitch.errors import BadInput, OlafError, Problem
 
     if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16:
         return int(text)
     deployment = getattr(call, "keywords", {}).get("deployment")
     try:
-        known = {port.name: port.number for port in recorded(pick(deployment or None)).ports}
+        known = {port.name: port.number for port in recorded_testbed(pick_store(deployment or None)).ports}
     except OlafError:
         what = f"{text!r} is no number, and the names of ports are not known here"
         raise BadInput(Problem(what, "--port", "give the front port's number")) from None

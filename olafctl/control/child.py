@@ -24,7 +24,7 @@ would spare this process, but is not safe beside threads: gRPC's aborts there.
 """
 
 
-def run(
+def run_child(
     line: Sequence[str],
     *,
     folder: Path | None = None,

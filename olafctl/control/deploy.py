@@ -7,24 +7,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.control import devices, members, shards
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.control.hosts import deployed as hosts
 from olafctl.control.hosts import distant
-from olafctl.control.hosts.network import everyone, network, without_stack
-from olafctl.control.locks import HOSTS, USE, held, locked
-from olafctl.control.plan import Plan, plan
+from olafctl.control.hosts.network import all_hosts, placed_network, without_stack
+from olafctl.control.locks import HOSTS, USE, hold_lock, lock_deployment
+from olafctl.control.plan import ChangePlan, plan_changes
 from olafctl.control.show import describe_unplugged
-from olafctl.control.state import State
-from olafctl.control.store import Record, Role, Store, adopt, claim, clear, folder_of, is_others
+from olafctl.control.state import PipelineState
+from olafctl.control.store import (
+    Record,
+    RecordRole,
+    Store,
+    adopt_testbed,
+    claim_folder,
+    clear_folder,
+    folder_of,
+    is_others,
+)
 from olafctl.control.wanted import (
     Wanted,
     check_startable,
-    placed,
-    prepare,
-    reusable,
-    rewire,
-    rewiring,
-    start,
+    find_reusable,
+    list_rewiring,
+    place_target,
+    prepare_testbed,
+    rewire_ports,
+    start_target,
     target_of,
 )
 from olafctl.machines import everywhere
@@ -34,17 +43,17 @@ from olafctl.membership.merge import members_of
 from olafctl.network import interfaces
 from olafctl.targets import processes, registry, testbeds
 from olafctl.targets.interface import Build, Progress, Running
-from olafctl.testbed.ground import ground
-from olafctl.testbed.machines import without
+from olafctl.testbed.ground import make_ground
+from olafctl.testbed.machines import without_machines
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import check, situation
+from olafctl.verify.admission import check_objectives, find_situation
 from olafswitch.errors import BadInput, OlafError, Problem
 
-_NOTHING = State()
+_NOTHING = PipelineState()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DeployOutcome:
     """What a deploy did, or (dry) would do."""
 
     name: str
@@ -52,7 +61,7 @@ class Outcome:
     """Whether processes and ports were brought up, because nothing fitting ran."""
     pushed: tuple[str, ...]
     """Devices that were given their pipeline."""
-    changes: Plan
+    changes: ChangePlan
     programming: float
     """Seconds in which the state was read, written and read back."""
     ports: tuple[str, ...] = ()
@@ -75,7 +84,7 @@ class Outcome:
         return bool(pipeline or self.hosts or self.renamed)
 
 
-def deploy(
+def deploy_testbed(
     testbed: Testbed,
     progress: Progress,
     *,
@@ -85,7 +94,7 @@ def deploy(
     force: bool = False,
     as_given: bool = False,
     away: Collection[str] = (),
-) -> Outcome:
+) -> DeployOutcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
     Members that joined, and what else was changed at run time, stay; with ``force`` all is as ``testbed``
@@ -97,37 +106,37 @@ def deploy(
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
     store = Store(folder_of(testbed.name))
-    claim(store.folder)
-    known = any(map(store.record, Role)) and not is_others(store)
+    claim_folder(store.folder)
+    known = any(map(store.record, RecordRole)) and not is_others(store)
     first = bool(testbed.machines) and not known and not dry_run
     if first:
         _check_ours(testbed, take_over)
-    before_hosts = hosts.wanted(store.folder)
+    before_hosts = hosts.are_wanted(store.folder)
     chosen = before_hosts if with_hosts is None else with_hosts
     if chosen:
-        _check_hosts(without(testbed, away))
-    if store.record(Role.RUNNING) is None:  # before minutes of compiling
+        _check_hosts(without_machines(testbed, away))
+    if store.record(RecordRole.RUNNING) is None:  # before minutes of compiling
         check_startable(target_of(testbed, away), testbed, store.folder)
-    wanted = prepare(testbed, store.folder, progress, chosen, away)
+    wanted = prepare_testbed(testbed, store.folder, progress, chosen, away)
     if isinstance(wanted.target, Everywhere):
         wanted.target.is_first = first and not take_over
     as_given = as_given or force
     if dry_run:
-        foreseen = _foresee(wanted if as_given else _with_members(wanted, store), store)
-        forgotten = members.forgotten(testbed, store) if force else ()
-        return replace(foreseen, forgotten=forgotten, renamed=_renamed(_before(store), testbed))
-    with locked(store.folder):
-        forgotten = members.forgotten(testbed, store) if force else ()
-        before = _before(store)
+        foreseen = _foresee_deploy(wanted if as_given else _with_members(wanted, store), store)
+        forgotten = members.list_forgotten(testbed, store) if force else ()
+        return replace(foreseen, forgotten=forgotten, renamed=_list_renamed(_testbed_before(store), testbed))
+    with lock_deployment(store.folder):
+        forgotten = members.list_forgotten(testbed, store) if force else ()
+        before = _testbed_before(store)
         if not as_given:
             wanted = _with_members(wanted, store)
-        running = reusable(wanted, store)
-        if running is None or rewiring(wanted, running):
+        running = find_reusable(wanted, store)
+        if running is None or list_rewiring(wanted, running):
             check_startable(wanted.target, testbed, store.folder)
-        _remember(wanted, store)
+        _remember_wanted(wanted, store)
         try:
             outcome = _bring_up(wanted, running, store, progress, take_over)
-            with nullcontext() if as_given and not force else members.keeping(wanted.testbed, store):
+            with nullcontext() if as_given and not force else members.keep_membership(wanted.testbed, store):
                 store.confirm()
         except OlafError as error:
             shown = _with_last_words(error, wanted.testbed, store.folder)
@@ -136,10 +145,10 @@ def deploy(
         except BaseException as error:
             _roll_back(before, wanted, store, progress, error, take_over, before_hosts)
             raise
-        return replace(outcome, forgotten=forgotten, renamed=_renamed(before, wanted.testbed))
+        return replace(outcome, forgotten=forgotten, renamed=_list_renamed(before, wanted.testbed))
 
 
-def _renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
+def _list_renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
     """List the names that come and go, as lines of a diff."""
     if before is None:
         return ()
@@ -154,212 +163,214 @@ def _renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def kept(store: Store, testbed: Testbed) -> Outcome:
+def check_kept(store: Store, testbed: Testbed) -> DeployOutcome:
     """Return what a deploy does where a daemon keeps this testbed running: nothing.
 
     Raises BadInput when it keeps another testbed of the same name.
     """
-    record = store.record(Role.RUNNING)
+    record = store.record(RecordRole.RUNNING)
     if record is not None and record.testbed != as_deployed(testbed).text:
         remedy = "end the daemon first; or destroy the deployment, which makes the daemon let it go"
         raise BadInput(Problem("a daemon keeps what was deployed from another text", testbed.name, remedy))
     if record is not None and record.target != testbed.target:
         remedy = f"give --target {record.target}; or end the daemon first"
         raise BadInput(Problem(f"a daemon keeps it on the target {record.target}", testbed.name, remedy))
-    return Outcome(testbed.name, False, (), plan(_NOTHING, _NOTHING), 0)
+    return DeployOutcome(testbed.name, False, (), plan_changes(_NOTHING, _NOTHING), 0)
 
 
-def build(testbed: Testbed, progress: Progress) -> Build:
+def build_testbed(testbed: Testbed, progress: Progress) -> Build:
     """Render, check and compile ``testbed`` for its target; from the cache when nothing changed.
 
     Raises OlafError; MissingTool when a program that the target needs is not installed.
     """
-    return prepare(testbed, folder_of(testbed.name), progress).build
+    return prepare_testbed(testbed, folder_of(testbed.name), progress).build
 
 
 def as_deployed(testbed: Testbed) -> Testbed:
     """``testbed``, which was read from a file, for the target that its deployment runs on."""
-    record = Store(folder_of(testbed.name)).record(Role.RUNNING)
+    record = Store(folder_of(testbed.name)).record(RecordRole.RUNNING)
     if record is None or record.testbed == testbed.text:
         return testbed
-    same = testbeds.load(testbed.source, testbed.text, target=record.target)
+    same = testbeds.load_testbed(testbed.source, testbed.text, target=record.target)
     return same if record.testbed == same.text else testbed
 
 
 def _check_ours(testbed: Testbed, take_over: bool) -> None:
     """Raises BadInput for what was deployed from elsewhere, unless it is taken over: going back would end
     it."""
-    running = everywhere.alive(testbed)
+    running = everywhere.find_alive(testbed)
     if not running:
         Store(folder_of(testbed.name)).discard()  # a note of what ran
     elif take_over:
-        adopt(testbed)
+        adopt_testbed(testbed)
     else:
         what = f"runs on {', '.join(running)} already, deployed from elsewhere"
         remedy = "change it there, or take it over: olafctl deploy --take-over"
         raise BadInput(Problem(what, testbed.name, remedy))
 
 
-def current(store: Store) -> Testbed:
+def current_testbed(store: Store) -> Testbed:
     """Return a deployment's testbed with its membership as it is now. Raises OlafError when one cannot be
     read."""
-    return members.current(recorded(store), store)
+    return members.current_members(recorded_testbed(store), store)
 
 
-def recorded(store: Store) -> Testbed:
+def recorded_testbed(store: Store) -> Testbed:
     """Return a deployment's testbed as it was deployed. Raises OlafError when none can be read."""
-    record = store.record(Role.RUNNING) or store.record(Role.WANTED)
+    record = store.record(RecordRole.RUNNING) or store.record(RecordRole.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
-    return testbeds.load(record.source, record.testbed)
+    return testbeds.load_testbed(record.source, record.testbed)
 
 
-def find(store: Store) -> tuple[Testbed, Running | None]:
+def find_deployment(store: Store) -> tuple[Testbed, Running | None]:
     """Return a deployment's testbed with its membership as it is now, and what runs of it.
 
     Raises OlafError when the stored testbed or the membership cannot be read.
     """
-    testbed = current(store)
-    return testbed, found(testbed, store)
+    testbed = current_testbed(store)
+    return testbed, find_processes(testbed, store)
 
 
-def found(testbed: Testbed, store: Store) -> Running | None:
+def find_processes(testbed: Testbed, store: Store) -> Running | None:
     """Return what runs of a deployment, if it answers."""
-    return placed(testbed).find(testbed, store.folder)
+    return place_target(testbed).find(testbed, store.folder)
 
 
 def find_running(store: Store) -> tuple[Testbed, Running]:
     """As :func:`find`, of a deployment that runs. Raises OlafError when it does not."""
-    if stopped := processes.stopped(store.folder):
+    if stopped := processes.list_stopped(store.folder):
         raise OlafError(*(Problem(f"is stopped: {process}", store.folder.name) for process in stopped))
-    testbed, running = find(store)
+    testbed, running = find_deployment(store)
     if running is None or not running.alive():
         raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
     return testbed, running
 
 
 @contextmanager
-def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
+def use_deployment(store: Store) -> Iterator[tuple[Testbed, Running]]:
     """Yield a deployment that runs, kept from every other use and from every deploy meanwhile.
 
     Raises OlafError when it does not run or another is at it.
     """
-    with held(store.folder, USE), acting(store) as found:
+    with hold_lock(store.folder, USE), act_as_hosts(store) as found:
         yield found
 
 
 @contextmanager
-def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
+def act_as_hosts(store: Store) -> Iterator[tuple[Testbed, Running]]:
     """Yield a deployment that runs, as its hosts use it: kept from every other use, not from being deployed
     again.
 
     Raises OlafError when it does not run or another is at it.
     """
-    with held(store.folder, HOSTS):
+    with hold_lock(store.folder, HOSTS):
         yield find_running(store)
 
 
-def stop(store: Store) -> None:
+def stop_deployment(store: Store) -> None:
     """End whatever runs of a deployment, whichever target brought it up, here and on its machines. Raises
     OlafError."""
-    for testbed in readable(store):
-        everywhere.stop(testbed)
-    for name in registry.names():
-        registry.get(name).stop(store.folder)
+    for testbed in readable_testbeds(store):
+        everywhere.stop_everywhere(testbed)
+    for name in registry.target_names():
+        registry.get_target(name).stop(store.folder)
 
 
-def readable(store: Store) -> Iterator[Testbed]:
+def readable_testbeds(store: Store) -> Iterator[Testbed]:
     """Yield the testbeds that may run, as far as they can be read."""
-    for role in Role:
+    for role in RecordRole:
         with suppress(OlafError):
             if record := store.record(role):
-                yield testbeds.load(record.source, record.testbed)
+                yield testbeds.load_testbed(record.source, record.testbed)
 
 
-def _withdraw(wanted: Testbed, store: Store) -> None:
+def _withdraw_elsewhere(wanted: Testbed, store: Store) -> None:
     """End what runs where ``wanted`` has nothing. Raises OlafError."""
-    for testbed in readable(store):
-        everywhere.stop(testbed, but=wanted.machines)
+    for testbed in readable_testbeds(store):
+        everywhere.stop_everywhere(testbed, but=wanted.machines)
         if wanted.machines and not testbed.machines:
-            registry.get(testbed.target).stop(store.folder)
+            registry.get_target(testbed.target).stop(store.folder)
 
 
 def _with_members(wanted: Wanted, store: Store) -> Wanted:
     """``wanted`` with the members that there are, whose objectives it keeps. Raises OlafError."""
-    testbed = members.wanted(wanted.testbed, store)
-    requested = situation(testbed.clusters, ground(testbed))
-    rows, record = members.stored(store), store.record(Role.RUNNING)
+    testbed = members.wanted_members(wanted.testbed, store)
+    requested = find_situation(testbed.clusters, make_ground(testbed))
+    rows, record = members.stored_rows(store), store.record(RecordRole.RUNNING)
     same = record is not None and record.testbed == testbed.text
     if requested and not (same and rows is not None and members_of(rows) == rows_of(testbed.clusters)):
-        check(requested, testbed)
+        check_objectives(requested, testbed)
     return replace(wanted, testbed=testbed)
 
 
-def _before(store: Store) -> Testbed | None:
+def _testbed_before(store: Store) -> Testbed | None:
     """Return what runs, or ran, with its members; None when nothing ever did."""
-    if store.record(Role.RUNNING) is None:
+    if store.record(RecordRole.RUNNING) is None:
         return None
-    testbed = recorded(store)
+    testbed = recorded_testbed(store)
     try:
-        return members.current(testbed, store)
+        return members.current_members(testbed, store)
     except OlafError:
         return testbed
 
 
-def _record(wanted: Wanted) -> Record:
+def _make_record(wanted: Wanted) -> Record:
     return Record(wanted.testbed.text, wanted.testbed.source.resolve(), wanted.target.name, wanted.build.key)
 
 
-def _remember(wanted: Wanted, store: Store) -> None:
+def _remember_wanted(wanted: Wanted, store: Store) -> None:
     """Write down what is wanted, or nothing at all."""
     new = not store.exists()
     try:
-        store.put(Role.WANTED, _record(wanted))
+        store.put(RecordRole.WANTED, _make_record(wanted))
     except BaseException:
         if new:
             store.discard()
         raise
 
 
-def _foresee(wanted: Wanted, store: Store) -> Outcome:
+def _foresee_deploy(wanted: Wanted, store: Store) -> DeployOutcome:
     """Return what :func:`deploy` would do; touches nothing."""
-    state = desired(wanted.reached)
-    running = reusable(wanted, store)
+    state = desired_state(wanted.reached)
+    running = find_reusable(wanted, store)
     if running is None:
         check_startable(wanted.target, wanted.testbed, wanted.state)
         there = interfaces.hosts_of(wanted.state)
         made = tuple(
             f"+ host {host.name} {host.ip}"
-            for host in everyone(wanted.testbed)
+            for host in all_hosts(wanted.testbed)
             if wanted.hosts and host.name not in there
         )
         if isinstance(wanted.target, Everywhere) and store.exists():
             return _foresee_machines(wanted, wanted.target, state)
         pushed = tuple(state.devices)
-        return Outcome(wanted.testbed.name, True, pushed, plan(_NOTHING, state), 0, hosts=made)
-    if ports := tuple(rewiring(wanted, running)):
+        return DeployOutcome(wanted.testbed.name, True, pushed, plan_changes(_NOTHING, state), 0, hosts=made)
+    if ports := tuple(list_rewiring(wanted, running)):
         check_startable(wanted.target, wanted.testbed, wanted.state)
     changed = _foresee_hosts(wanted, running)
-    with devices.watching(running) as sessions:
-        if devices.lacking(running, sessions):
+    with devices.watch_devices(running) as sessions:
+        if devices.find_lacking(running, sessions):
             pushed = tuple(state.devices)
-            return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, ports, hosts=changed)
-        actual = devices.read(running, sessions, state)
-    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, ports, hosts=changed)
+            return DeployOutcome(
+                wanted.testbed.name, False, pushed, plan_changes(_NOTHING, state), 0, ports, hosts=changed
+            )
+        actual = devices.read_state(running, sessions, state)
+    return DeployOutcome(wanted.testbed.name, False, (), plan_changes(actual, state), 0, ports, hosts=changed)
 
 
-def _foresee_machines(wanted: Wanted, target: Everywhere, state: State) -> Outcome:
+def _foresee_machines(wanted: Wanted, target: Everywhere, state: PipelineState) -> DeployOutcome:
     """As :func:`_foresee`, where some of the machines start their engines."""
     staying, ports = target.foresee(wanted.testbed, wanted.state)
-    with devices.watching(staying) as sessions:
-        lacking = {device.name for device in devices.lacking(staying, sessions)}
+    with devices.watch_devices(staying) as sessions:
+        lacking = {device.name for device in devices.find_lacking(staying, sessions)}
         names = sessions.keys() - lacking
-        actual = devices.read(staying, {name: sessions[name] for name in names}, state)
-    return Outcome(
+        actual = devices.read_state(staying, {name: sessions[name] for name in names}, state)
+    return DeployOutcome(
         wanted.testbed.name,
         True,
         tuple(name for name in state.devices if name not in names),
-        plan(actual, state),
+        plan_changes(actual, state),
         0,
         tuple(f"{line[0]} {machine}: {line[2:]}" for machine, lines in ports.items() for line in lines),
         tuple(ports),
@@ -368,41 +379,41 @@ def _foresee_machines(wanted: Wanted, target: Everywhere, state: State) -> Outco
 
 def _foresee_hosts(wanted: Wanted, running: Running) -> tuple[str, ...]:
     if wanted.testbed.machines:
-        return distant.bring(wanted.reached, wanted.hosts, lambda _: None, dry=True)
+        return distant.bring_hosts(wanted.reached, wanted.hosts, lambda _: None, dry=True)
     if not wanted.hosts:
         return tuple(f"- host {name}" for name in interfaces.hosts_of(wanted.state))
-    there = network(wanted.testbed, running.attachments)
-    return tuple(hosts.changes(wanted.state, there).lines())
+    there = placed_network(wanted.testbed, running.attachments)
+    return tuple(hosts.plan_changes(wanted.state, there).lines())
 
 
 def _bring_up(
     wanted: Wanted, running: Running | None, store: Store, progress: Progress, take_over: bool
-) -> Outcome:
+) -> DeployOutcome:
     """Start what does not run, program it and read it back."""
     started, ports = running is None, tuple[str, ...]()
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
-        _withdraw(wanted.testbed, store)
-        running = start(wanted, progress)
+        _withdraw_elsewhere(wanted.testbed, store)
+        running = start_target(wanted, progress)
     else:
-        ports = rewire(wanted, running, progress)
-    with devices.controlling(running, take_over=take_over) as sessions:
+        ports = rewire_ports(wanted, running, progress)
+    with devices.control_devices(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
-        state = desired(wanted.reached)
+        state = desired_state(wanted.reached)
         begin = time.monotonic()
-        changes, rest = devices.approach(running, sessions, state)
+        changes, rest = devices.approach_state(running, sessions, state)
         took = time.monotonic() - begin
         changed = _bring_hosts(wanted, running, progress)
         if rest.size:
             progress("closing the ports that hosts have left")
         if changes.size:
             begin = time.monotonic()
-            devices.arrive(running, sessions, state, rest)
+            devices.arrive_at_state(running, sessions, state, rest)
             took += time.monotonic() - begin
-        shards.balance(running, wanted.testbed, wanted.testbed.clusters)
+        shards.balance_shards(running, wanted.testbed, wanted.testbed.clusters)
     unplugged = tuple(describe_unplugged(wanted.testbed.ports, running.stats().get("carriers", {})))
-    return Outcome(
+    return DeployOutcome(
         wanted.testbed.name, started, pushed, changes, took, ports, hosts=changed, unplugged=unplugged
     )
 
@@ -412,21 +423,21 @@ def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[
     if wanted.hosts:
         progress("making the hosts")
     if wanted.testbed.machines:
-        changed = distant.bring(wanted.reached, wanted.hosts, progress)
-        (hosts.note if wanted.hosts else hosts.take_away)(wanted.state)
+        changed = distant.bring_hosts(wanted.reached, wanted.hosts, progress)
+        (hosts.note_wanted if wanted.hosts else hosts.take_away)(wanted.state)
         return changed
     if not wanted.hosts:
         return tuple(hosts.take_away(wanted.state).lines())
     left_out = without_stack(wanted.testbed, running.attachments)
     if left_out:
         progress(f"no namespace for {', '.join(left_out)}: behind no veth or TAP of ours")
-    return tuple(hosts.bring(wanted.state, network(wanted.testbed, running.attachments)).lines())
+    return tuple(hosts.bring_hosts(wanted.state, placed_network(wanted.testbed, running.attachments)).lines())
 
 
 def _check_hosts(testbed: Testbed) -> None:
     """Raises BadInput where there can be no hosts."""
     if testbed.machines:
-        distant.check(testbed)
+        distant.check_hosts(testbed)
     elif reason := interfaces.why_not():
         where = f"{testbed.source}: hosts"
         raise BadInput(Problem(reason, where, "run as root, or deploy with --no-hosts"))
@@ -435,10 +446,10 @@ def _check_hosts(testbed: Testbed) -> None:
 def _with_last_words(error: OlafError, testbed: Testbed, folder: Path) -> OlafError:
     """``error`` with the end of the log of what has died, here or on a machine: going back removes it."""
     words = dict(processes.words_of_dead(folder))
-    for machine, part in everywhere.conditions(testbed).items():
+    for machine, part in everywhere.read_conditions(testbed).items():
         words |= {f"{machine}/{log}": end for log, end in part.get("last_words", {}).items()}
     more = [Problem(end, log) for log, end in words.items() if end not in str(error)]
-    return _retold(error, [*error.problems, *more]) if more else error
+    return _replace_problems(error, [*error.problems, *more]) if more else error
 
 
 def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
@@ -447,10 +458,10 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
         replace(problem, remedy="") if str(folder) in problem.remedy else problem
         for problem in error.problems
     ]
-    return _retold(error, problems)
+    return _replace_problems(error, problems)
 
 
-def _retold(error: OlafError, problems: Sequence[Problem]) -> OlafError:
+def _replace_problems(error: OlafError, problems: Sequence[Problem]) -> OlafError:
     shown = OlafError(*problems)
     shown.exit_code = error.exit_code
     return shown
@@ -469,21 +480,21 @@ def _roll_back(
     if before is None:
         progress("going back: nothing ran before")
         if isinstance(wanted.target, Everywhere):
-            wanted.target.undo()  # what others started there is theirs
+            wanted.target.undo_start()  # what others started there is theirs
         else:
-            stop(store)
-        clear(store.folder)
+            stop_deployment(store)
+        clear_folder(store.folder)
         return
     progress("going back to what ran before")
-    away = everywhere.away(before)
+    away = everywhere.find_unreachable(before)
     try:
-        old = prepare(before, store.folder, progress, with_hosts, away)
-        _bring_up(old, reusable(old, store), store, progress, take_over)
+        old = prepare_testbed(before, store.folder, progress, with_hosts, away)
+        _bring_up(old, find_reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]
         remedy = "olafctl status shows what is left; olafctl destroy ends it"
         raise OlafError(*dict.fromkeys(problems), Problem("could not go back", remedy=remedy)) from error
-    store.forget(Role.WANTED)
+    store.forget(RecordRole.WANTED)
     if away and isinstance(error, OlafError):
         rest = Problem(f"{', '.join(away)} could not go back", before.name, "deploy again once it is back")
         raise OlafError(*error.problems, rest) from error

@@ -18,14 +18,14 @@ from olafctl.control.pipeline import (
     RESULTS,
     WORKERS,
 )
-from olafctl.control.state import QueueState, State, device_state, merged
+from olafctl.control.state import PipelineState, QueueState, device_state, merge_states
 from olafctl.membership import limits
 from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.queue import staleness
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
@@ -40,7 +40,7 @@ _NOWHERE = 0
 """Port of an address of the engine's own: no frame comes in from it."""
 
 
-def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> State:
+def desired_state(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> PipelineState:
     """Return the state that makes a pipeline serve ``testbed`` with these clusters and their members;
     without, with those that it begins with."""
     topology, clusters = Topology(testbed), testbed.clusters if membership is None else tuple(membership)
@@ -48,9 +48,11 @@ def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> St
     devices = {}
     for engine in testbed.engines:
         first, second = (device_name(testbed, engine.name, block) for block in DEVICES)
-        devices[first] = merged(members[first], device_state(_identify(topology, engine.name)))
-        devices[second] = merged(members[second], device_state(_forward(topology, engine)))
-    return State(devices, {engine.name: _queue(engine, clusters, topology) for engine in testbed.engines})
+        devices[first] = merge_states(members[first], device_state(_identify_sources(topology, engine.name)))
+        devices[second] = merge_states(members[second], device_state(_forward_hosts(topology, engine)))
+    return PipelineState(
+        devices, {engine.name: _desired_queue(engine, clusters, topology) for engine in testbed.engines}
+    )
 
 
 def of_clusters(
@@ -60,7 +62,7 @@ def of_clusters(
     topology: Topology,
     passing_by: Container[IPv4Address] = (),
     bridged: Container[str] = (),
-) -> State:
+) -> PipelineState:
     """Return the part of the devices' desired state that these clusters and their workers ask for. Two
     clusters share no more than the way to a MAC address.
 
@@ -88,14 +90,14 @@ def of_clusters(
                 if worker.replica not in without:
                     port = topology.port_towards(engine, worker.port)
                     first.append(
-                        _assignment(worker.ip, cluster, worker.number, worker.worker_id, port)
+                        _assign_worker(worker.ip, cluster, worker.number, worker.worker_id, port)
                         if worker.ip in passing
                         else TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, ELSEWHERE, {"port": port})
                     )
             first += _between_engines(cluster, engine, topology)
             second += _reaching_together(cluster, engine, topology)
             second += (
-                _delivery(each)
+                _deliver_copy(each)
                 for each in topology.members_at(engine, cluster)
                 if each.replica not in without
             )
@@ -103,15 +105,15 @@ def of_clusters(
                 if worker.replica not in without:
                     second += (
                         entry
-                        for entry in _route(worker, engine, topology)
+                        for entry in _route_host(worker, engine, topology)
                         if entry.table != BRIDGING or worker.mac not in bridged
                     )
-    return State({name: device_state(held) for name, held in entities.items()})
+    return PipelineState({name: device_state(held) for name, held in entities.items()})
 
 
-def registers(engine: Engine) -> dict[str, int]:
+def queue_registers(engine: TestbedEngine) -> dict[str, int]:
     """Return the queue's global settings by register name."""
-    low, high = staleness.shifts(engine.staleness_root)
+    low, high = staleness.shift_words(engine.staleness_root)
     return {
         "rate": rate_word(engine.output_rate),
         "active_window": max(engine.active_window * CLOCK_HZ // 10**9, 1),
@@ -122,7 +124,7 @@ def registers(engine: Engine) -> dict[str, int]:
     }
 
 
-def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRange:
+def index_range(cluster: Cluster, engine: TestbedEngine, topology: Topology) -> IndexRange:
     """Return a cluster's indices, and what the queue of ``engine`` does with its updates, whatever their
     segment."""
     mode, limit, h = engine.mode_of(cluster), engine.reward_of(cluster), cluster.h
@@ -147,7 +149,9 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
-def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int) -> TableEntry:
+def _assign_worker(
+    address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int
+) -> TableEntry:
     params = {
         "cluster": cluster.number,
         "worker": worker_id,
@@ -164,10 +168,10 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
     """Yield what VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
     own = topology.address_as_member(engine, cluster)
     if own is not None:
-        yield _assignment(own, cluster, 0, 0, _NOWHERE)
+        yield _assign_worker(own, cluster, 0, 0, _NOWHERE)
     if topology.testbed.mode_of(cluster).sums:
         for below in topology.branches(engine, cluster):
-            yield _assignment(below.ip, cluster, below.number, 0, below.port)
+            yield _assign_worker(below.ip, cluster, below.number, 0, below.port)
 
 
 def _reaching_together(
@@ -191,13 +195,13 @@ def _reaching_together(
         yield TableEntry(RESULTS, key, "to_parent", params)
 
 
-def _delivery(member: Member) -> TableEntry:
+def _deliver_copy(member: Member) -> TableEntry:
     """Return the entry that addresses a member's copy to it."""
     params = {"mac": mac_bits(member.mac), "addr": int(member.ip), "port": member.udp_port}
     return TableEntry(MEMBERS, {"member": member.replica}, "deliver", params)
 
 
-def _identify(topology: Topology, engine: str) -> Iterator[TableEntry]:
+def _identify_sources(topology: Topology, engine: str) -> Iterator[TableEntry]:
     testbed, up = topology.testbed, topology.up.get(engine)
     places = [(each, topology.port_towards(engine, each.port)) for each in testbed.parameter_servers]
     if testbed.engine_host is not None:
@@ -213,14 +217,14 @@ def _identify(topology: Topology, engine: str) -> Iterator[TableEntry]:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 
 
-def _forward(topology: Topology, engine: Engine) -> Iterator[TableEntry | MulticastGroup]:
+def _forward_hosts(topology: Topology, engine: TestbedEngine) -> Iterator[TableEntry | MulticastGroup]:
     testbed = topology.testbed
     for host in (*testbed.parameter_servers, *testbed.hosts):
-        yield from _route(host, engine.name, topology)
+        yield from _route_host(host, engine.name, topology)
     address = testbed.root.address
     up = topology.up.get(engine.name)
     if address is not None and up is not None:
-        yield from _way(address, default_mac(address), up.port)
+        yield from _route_address(address, default_mac(address), up.port)
     for route in testbed.routes:
         prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
         port = {"port": topology.port_towards(engine.name, route.port)}
@@ -229,15 +233,15 @@ def _forward(topology: Topology, engine: Engine) -> Iterator[TableEntry | Multic
     yield MulticastGroup(flood_group(), [Replica(port.number, 0) for port in topology.ports_of(engine)])
 
 
-def _route(host: Host, engine: str, topology: Topology) -> Iterator[TableEntry]:
-    return _way(host.ip, host.mac, topology.port_towards(engine, host.port))
+def _route_host(host: Host, engine: str, topology: Topology) -> Iterator[TableEntry]:
+    return _route_address(host.ip, host.mac, topology.port_towards(engine, host.port))
 
 
-def _way(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
+def _route_address(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
     yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(address), 32)}, "forward", {"port": port})
     yield TableEntry(BRIDGING, {"dst_mac": mac_bits(mac)}, "forward", {"port": port})
 
 
-def _queue(engine: Engine, clusters: Iterable[Cluster], topology: Topology) -> QueueState:
+def _desired_queue(engine: TestbedEngine, clusters: Iterable[Cluster], topology: Topology) -> QueueState:
     parts = (index_range(cluster, engine, topology) for cluster in clusters)
-    return QueueState(registers(engine), with_default(engine.indices, parts))
+    return QueueState(queue_registers(engine), with_default(engine.indices, parts))

@@ -11,12 +11,12 @@ from typing import Protocol, TypeVar
 
 from olafctl.control import handover, places
 from olafctl.control.pipeline import VNP4_1, block_of
-from olafctl.control.plan import Op, Plan, plan
-from olafctl.control.state import DeviceState, QueueState, State, device_state
-from olafctl.targets.interface import Device, Registers
+from olafctl.control.plan import ChangePlan, Op, plan_changes
+from olafctl.control.state import DeviceState, PipelineState, QueueState, device_state
+from olafctl.targets.interface import Registers, TargetDevice
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.failures import NotPrimary, WriteFailed
-from olafswitch.p4runtime.session import Change, Session, Update
+from olafswitch.p4runtime.session import Change, EntityUpdate, Session
 
 Sessions = Mapping[str, Session]
 
@@ -25,7 +25,7 @@ class Programmable(Protocol):
     """The part of a running target that is programmed."""
 
     @property
-    def devices(self) -> Sequence[Device]: ...
+    def devices(self) -> Sequence[TargetDevice]: ...
 
     @property
     def queues(self) -> Mapping[str, Registers]: ...
@@ -39,7 +39,7 @@ _R = TypeVar("_R")
 
 
 @contextmanager
-def controlling(
+def control_devices(
     running: Programmable,
     *,
     take_over: bool = False,
@@ -70,7 +70,7 @@ def controlling(
             registers.permit = permit
 
     with ExitStack() as stack:
-        sessions = stack.enter_context(_connected(running, election))
+        sessions = stack.enter_context(_connect_devices(running, election))
         at_once(lead, sessions.values())
         highest = max(session.election_id for session in sessions.values())
         at_once(elect, running.queues.values())
@@ -78,19 +78,19 @@ def controlling(
 
 
 @contextmanager
-def watching(running: Programmable) -> Iterator[Sessions]:
+def watch_devices(running: Programmable) -> Iterator[Sessions]:
     """Sessions that only read. Raises OlafError when a device does not answer."""
-    with _connected(running, None) as sessions:
+    with _connect_devices(running, None) as sessions:
         yield sessions
 
 
 @contextmanager
-def _connected(running: Programmable, election: int | None) -> Iterator[Sessions]:
+def _connect_devices(running: Programmable, election: int | None) -> Iterator[Sessions]:
     with ExitStack() as stack:
         opened: list[Session] = []
         stack.callback(at_once, Session.close, opened)
 
-        def connect(device: Device) -> Session:
+        def connect(device: TargetDevice) -> Session:
             session = Session.connect(
                 device.address, device.device_id, election_id=election, name=device.name, access=device.access
             )
@@ -114,32 +114,32 @@ def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]
     Raises OlafError.
     """
 
-    def push(device: Device) -> str:
-        sessions[device.name].push(device.p4info, device.config, cookie=_cookie(device))
+    def push(device: TargetDevice) -> str:
+        sessions[device.name].push(device.p4info, device.config, cookie=_pipeline_cookie(device))
         return device.name
 
-    return tuple(at_once(push, lacking(running, sessions)))
+    return tuple(at_once(push, find_lacking(running, sessions)))
 
 
-def lacking(running: Programmable, sessions: Sessions) -> Sequence[Device]:
+def find_lacking(running: Programmable, sessions: Sessions) -> Sequence[TargetDevice]:
     """Return the devices that do not run their pipeline. Raises OlafError."""
     there = at_once(lambda device: has_pipeline(device, sessions), running.devices)
     return [device for device, has in zip(running.devices, there, strict=True) if not has]
 
 
-def has_pipeline(device: Device, sessions: Sessions) -> bool:
+def has_pipeline(device: TargetDevice, sessions: Sessions) -> bool:
     """Return whether ``device`` runs its pipeline; comparing needs the pipeline's files.
 
     Raises OlafError.
     """
     try:
-        cookie = _cookie(device)
+        cookie = _pipeline_cookie(device)
     except OSError:
         return False
     return sessions[device.name].cookie() == cookie
 
 
-def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
+def read_state(running: Programmable, sessions: Sessions, wanted: PipelineState) -> PipelineState:
     """Return the state of every device, and of each queue's indices and the registers that ``wanted`` names.
 
     Raises OlafError.
@@ -152,24 +152,26 @@ def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
         names, registers = wanted.queues.get(engine, QueueState()).registers, running.queues[engine]
         return QueueState({name: registers.read(name) for name in names}, registers.settings())
 
-    return State(
+    return PipelineState(
         dict(zip(sessions, at_once(of_device, sessions.values()), strict=True)),
         dict(zip(running.queues, at_once(of_queue, running.queues), strict=True)),
     )
 
 
-def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
+def converge_state(running: Programmable, sessions: Sessions, wanted: PipelineState) -> ChangePlan:
     """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
 
     Raises OlafError as :func:`approach` and :func:`arrive`.
     """
-    changes, rest = approach(running, sessions, wanted)
+    changes, rest = approach_state(running, sessions, wanted)
     if changes.size:
-        arrive(running, sessions, wanted, rest)
+        arrive_at_state(running, sessions, wanted, rest)
     return changes
 
 
-def approach(running: Programmable, sessions: Sessions, wanted: State) -> tuple[Plan, Plan]:
+def approach_state(
+    running: Programmable, sessions: Sessions, wanted: PipelineState
+) -> tuple[ChangePlan, ChangePlan]:
     """Go from the actual state to ``wanted``, but for the old places of hosts that move, which stay open.
 
     Indices that go to another job are cleared of the one before. Where a table cannot hold old and new
@@ -177,48 +179,52 @@ def approach(running: Programmable, sessions: Sessions, wanted: State) -> tuple[
     Returns what had to be changed in all, and what is left of that for :func:`arrive`. Raises OlafError when
     a write is refused.
     """
-    actual = read(running, sessions, wanted)
-    changes = plan(actual, wanted)
+    actual = read_state(running, sessions, wanted)
+    changes = plan_changes(actual, wanted)
     if not changes.size:
         return changes, changes
-    between = places.both(actual, wanted)
-    todo = plan(actual, between)
+    between = places.believe_both(actual, wanted)
+    todo = plan_changes(actual, between)
     if _clear_indices(actual, wanted, running, sessions):
-        todo = plan(read(running, sessions, wanted), between)
+        todo = plan_changes(read_state(running, sessions, wanted), between)
     try:
         carry_out(todo, running, sessions)
     except WriteFailed as error:
         if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
             raise
         # Old and new entries together do not fit: remove the old ones first.
-        carry_out(plan(read(running, sessions, wanted), between).removals, running, sessions)
-        carry_out(plan(read(running, sessions, wanted), between), running, sessions)
-    return changes, plan(between, wanted)
+        carry_out(plan_changes(read_state(running, sessions, wanted), between).removals, running, sessions)
+        carry_out(plan_changes(read_state(running, sessions, wanted), between), running, sessions)
+    return changes, plan_changes(between, wanted)
 
 
-def arrive(running: Programmable, sessions: Sessions, wanted: State, rest: Plan) -> None:
+def arrive_at_state(
+    running: Programmable, sessions: Sessions, wanted: PipelineState, rest: ChangePlan
+) -> None:
     """Carry out what :func:`approach` left and read everything back.
 
     Raises OlafError when a write is refused or what is read back differs.
     """
     carry_out(rest, running, sessions)
-    verify(running, sessions, wanted)
+    verify_state(running, sessions, wanted)
 
 
-def _clear_indices(actual: State, wanted: State, running: Programmable, sessions: Sessions) -> bool:
+def _clear_indices(
+    actual: PipelineState, wanted: PipelineState, running: Programmable, sessions: Sessions
+) -> bool:
     """Clear the indices that ``wanted`` gives to other jobs; whether tables were changed for it."""
-    renewed = handover.renewed(actual, wanted)
-    refusal = handover.refusal(actual, renewed)
+    renewed = handover.find_renewed(actual, wanted)
+    refusal = handover.plan_refusal(actual, renewed)
     carry_out(refusal, running, sessions)
     firsts = [name for name in wanted.devices if block_of(name) == VNP4_1]
     queues = [*zip(firsts, running.queues.values(), strict=True)]
     for name, registers in reversed(queues):  # from below: what one queue sends, the next has to clear
         if name in renewed:
-            handover.clear(registers, renewed[name], f"queue of {name}")
+            handover.clear_ranges(registers, renewed[name], f"queue of {name}")
     return refusal.size > 0
 
 
-def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
+def carry_out(changes: ChangePlan, running: Programmable, sessions: Sessions) -> None:
     """Do every step in order, each one Write after the other. Raises OlafError at the first refusal.
 
     Indices come first: no frame must find an index that is not what its cluster asks for. Those of an engine
@@ -228,18 +234,20 @@ def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
         for part in queue.settings:
             running.queues[engine].configure(part.first, part.last, part.after)
     for step in changes.steps:
-        sessions[step.device].write(Update(_CHANGES[change.op], change.entity) for change in step.changes)
+        sessions[step.device].write(
+            EntityUpdate(_CHANGES[change.op], change.entity) for change in step.changes
+        )
     for engine, queue in changes.queues.items():
         for register in queue.registers:
             running.queues[engine].write(register.name, register.after)
 
 
-def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:
+def verify_state(running: Programmable, sessions: Sessions, wanted: PipelineState) -> None:
     """Read everything back.
 
     Raises OlafError with the differences.
     """
-    left = plan(read(running, sessions, wanted), wanted)
+    left = plan_changes(read_state(running, sessions, wanted), wanted)
     if left.size:
         shown = [Problem(line, "read back differs") for line in islice(left.lines(), _SHOWN)]
         if left.size > _SHOWN:
@@ -247,6 +255,6 @@ def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:
         raise OlafError(*shown)
 
 
-def _cookie(device: Device) -> int:
+def _pipeline_cookie(device: TargetDevice) -> int:
     content = device.p4info.read_bytes() + device.config.read_bytes()
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") or 1

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from olafctl.control.pipeline import ASSIGN, VNP4_1, WORKERS, block_of
-from olafctl.control.plan import EntryChange, Op, Plan, Step
-from olafctl.control.state import DeviceState, State
+from olafctl.control.plan import ChangePlan, EntryChange, Op, PlanStep
+from olafctl.control.state import DeviceState, PipelineState
 from olafctl.queue.registers import Command
 from olafctl.targets.interface import Registers
 from olafswitch.errors import OlafError, Problem
@@ -28,7 +28,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Job:
+class IndexJob:
     """The job whose updates a range of indices takes."""
 
     first: int
@@ -37,34 +37,38 @@ class Job:
     epoch: int
 
     @classmethod
-    def of(cls, entry: TableEntry) -> "Job":
+    def from_entry(cls, entry: TableEntry) -> "IndexJob":
         """Return the job of a worker."""
         given = entry.params
         return cls(given["index"], given["index"] + given["segments"] - 1, given["cluster"], given["epoch"])
 
 
-def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
+def find_renewed(actual: PipelineState, wanted: PipelineState) -> Mapping[str, Sequence[Range]]:
     """Return, by VNP4₁'s name, the indices that ``wanted`` gives to jobs unknown to ``actual`` there."""
     found = {}
     for name, state in wanted.devices.items():
         if block_of(name) == VNP4_1:
-            new = _jobs(state) - _jobs(actual.devices.get(name, DeviceState()))
-            found[name] = _joined((job.first, job.last) for job in new)
+            new = _jobs_of(state) - _jobs_of(actual.devices.get(name, DeviceState()))
+            found[name] = _join_ranges((job.first, job.last) for job in new)
     return {name: ranges for name, ranges in found.items() if ranges}
 
 
-def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
+def plan_refusal(actual: PipelineState, ranges: Mapping[str, Sequence[Range]]) -> ChangePlan:
     """Return the plan by which VNP4₁ stops taking updates for ``ranges``: it loses the workers of earlier
     jobs."""
     steps = []
     for name, renewing in ranges.items():
         entries = actual.devices.get(name, DeviceState()).entries.values()
-        gone = [each for each in entries if _has_job(each) and _touches(Job.of(each), renewing)]
-        steps.append(Step(name, tuple(EntryChange(Op.DELETE, each, None) for each in gone)))
-    return Plan(tuple(step for step in steps if step.changes))
+        gone = [
+            each
+            for each in entries
+            if _has_job(each) and _touches_ranges(IndexJob.from_entry(each), renewing)
+        ]
+        steps.append(PlanStep(name, tuple(EntryChange(Op.DELETE, each, None) for each in gone)))
+    return ChangePlan(tuple(step for step in steps if step.changes))
 
 
-def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
+def clear_ranges(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
     """Discard partial sums and finished rounds of ``ranges``, and wait until all that waits now has left.
 
     Raises OlafError when none of it has left for 10 s.
@@ -75,9 +79,9 @@ def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
         registers.write("hold", 0)
     now = registers.read_all()
     # Updates leave in the order in which they came.
-    end = now.get("out_updates", 0) + waiting(now)
+    end = now.get("out_updates", 0) + count_waiting(now)
     until = time.monotonic() + _PATIENCE
-    while waiting(now) and now["out_updates"] < end:
+    while count_waiting(now) and now["out_updates"] < end:
         if time.monotonic() > until:
             what = f"updates of an earlier job wait, and none has left for {_PATIENCE:g} s"
             raise OlafError(Problem(what, queue, "try again when its output carries them"))
@@ -87,24 +91,24 @@ def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
             until = time.monotonic() + _PATIENCE
 
 
-def waiting(registers: Mapping[str, int]) -> int:
+def count_waiting(registers: Mapping[str, int]) -> int:
     """Updates that wait in a queue for its output; partial sums wait for their members instead."""
     return registers.get("occupancy", 0) - registers.get("accumulating", 0)
 
 
-def _jobs(state: DeviceState) -> set[Job]:
-    return {Job.of(entry) for entry in state.entries.values() if _has_job(entry)}
+def _jobs_of(state: DeviceState) -> set[IndexJob]:
+    return {IndexJob.from_entry(entry) for entry in state.entries.values() if _has_job(entry)}
 
 
 def _has_job(entry: TableEntry) -> bool:
     return entry.table == WORKERS and entry.action == ASSIGN
 
 
-def _touches(job: Job, ranges: Sequence[Range]) -> bool:
+def _touches_ranges(job: IndexJob, ranges: Sequence[Range]) -> bool:
     return any(first <= job.last and job.first <= last for first, last in ranges)
 
 
-def _joined(ranges: Iterable[Range]) -> Sequence[Range]:
+def _join_ranges(ranges: Iterable[Range]) -> Sequence[Range]:
     """Return the same indices in as few ranges as can be."""
     found: list[Range] = []
     for first, last in sorted(ranges):

@@ -28,7 +28,7 @@ _LOOK_AGAIN = 0.01
 
 
 @contextmanager
-def locked(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]:
+def lock_deployment(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]:
     """Hold the locks ``names`` of the deployment in ``folder``. The folder is made, and removed when nothing
     but locks is left in it. Only this user may read what is made meanwhile, processes included.
 
@@ -38,21 +38,21 @@ def locked(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise _unusable(folder, error) from None
+        raise _unusable_folder(folder, error) from None
     with ExitStack() as stack:
         stack.callback(os.umask, os.umask(0o077))
         for name in names:
-            stack.enter_context(held(folder, name))
+            stack.enter_context(hold_lock(folder, name))
         stack.callback(_remove_empty, folder)
         yield
 
 
 @contextmanager
-def held(folder: Path, name: str) -> Iterator[None]:
+def hold_lock(folder: Path, name: str) -> Iterator[None]:
     """Hold one lock of the deployment in ``folder``. Raises OlafError when another process holds it."""
     patience = time.monotonic() + _OUTLIVES
     while True:
-        lock = _open(folder, name)
+        lock = _open_lock(folder, name)
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,7 +65,7 @@ def held(folder: Path, name: str) -> Iterator[None]:
                 raise OlafError(Problem(what, folder.name, "wait for it to end")) from None
             # Its last holder may have removed the file: then others lock a new one.
             if _is_file(lock, folder / name):
-                _sign(lock)
+                _sign_lock(lock)
                 yield
                 return
 
@@ -87,22 +87,22 @@ def unless_changing(folder: Path) -> Iterator[bool]:
         yield True
 
 
-def _open(folder: Path, name: str) -> IO[str]:
+def _open_lock(folder: Path, name: str) -> IO[str]:
     try:
         return (folder / name).open("a")
     except OSError as error:
-        raise _unusable(folder, error) from None
+        raise _unusable_folder(folder, error) from None
 
 
-def _sign(lock: IO[str]) -> None:
+def _sign_lock(lock: IO[str]) -> None:
     """Write down who holds the lock, for others' error messages; a full disk is not an error."""
     with suppress(OSError):
         lock.truncate(0)
-        lock.write(f"{os.getpid()} {_command()}")
+        lock.write(f"{os.getpid()} {_own_command()}")
         lock.flush()
 
 
-def _command() -> str:
+def _own_command() -> str:
     """This process's program and verb, without the options between them."""
     program, *words = sys.argv
     rest = iter(words)
@@ -155,6 +155,6 @@ def _remove_empty(folder: Path) -> None:
             folder.rmdir()
 
 
-def _unusable(folder: Path, error: OSError) -> OlafError:
+def _unusable_folder(folder: Path, error: OSError) -> OlafError:
     remedy = "make it writable, or set OLAF_STATE"
     return OlafError(Problem(f"cannot be used: {error.strerror}", str(folder), remedy))

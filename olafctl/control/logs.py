@@ -10,7 +10,7 @@ from pathlib import Path
 
 from olafctl.control.store import Store
 from olafctl.machines import everywhere
-from olafctl.machines.client import Agent, each
+from olafctl.machines.client import MachineAgent, call_each
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 
@@ -22,11 +22,11 @@ def paths_of(store: Store) -> Sequence[Path]:
     return sorted(store.folder.rglob("*.log"))
 
 
-def elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
+def read_elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
     """Yield the last lines of each log on the testbed's machines, as MACHINE/LOG and line. Raises
     OlafError."""
-    for name, found in each(
-        everywhere.agents(testbed), lambda agent: agent.call("Logs", lines=lines)
+    for name, found in call_each(
+        everywhere.agents_of(testbed), lambda agent: agent.call("Logs", lines=lines)
     ).items():
         for log in found:
             yield from ((f"{name}/{log['log']}", line) for line in log["lines"])
@@ -36,14 +36,14 @@ def follow_elsewhere(testbed: Testbed) -> Iterator[tuple[str, str]]:
     """Lines as they are written on the testbed's machines from now on. Raises OlafError when one is away."""
     lines: queue.Queue[tuple[str, str] | OlafError] = queue.Queue()
 
-    def listen(name: str, agent: Agent) -> None:
+    def listen(name: str, agent: MachineAgent) -> None:
         try:
-            for part in agent.parts("Follow"):
+            for part in agent.receive_parts("Follow"):
                 lines.put((f"{name}/{part['log']}", part["line"]))
         except OlafError as error:
             lines.put(error)
 
-    for name, agent in everywhere.agents(testbed).items():
+    for name, agent in everywhere.agents_of(testbed).items():
         threading.Thread(target=listen, args=(name, agent), name=f"logs of {name}", daemon=True).start()
     while True:
         if isinstance(found := lines.get(), OlafError):
@@ -57,7 +57,9 @@ def last_lines(path: Path, count: int) -> Sequence[str]:
         return [line.rstrip("\n") for line in deque(log, maxlen=min(count, sys.maxsize))]
 
 
-def follow(paths: Sequence[Path], active: Callable[[], bool] = lambda: True) -> Iterator[tuple[Path, str]]:
+def follow_logs(
+    paths: Sequence[Path], active: Callable[[], bool] = lambda: True
+) -> Iterator[tuple[Path, str]]:
     """Lines as they are written from now on, while ``active``."""
     logs = [(path, path.open(errors="backslashreplace")) for path in paths]
     for _, log in logs:

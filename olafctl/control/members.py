@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from olafctl.control.store import OTHERS, Role, Store
+from olafctl.control.store import OTHERS, RecordRole, Store
 from olafctl.membership.interface import HERE
 from olafctl.membership.membership import Membership, rows_of
-from olafctl.membership.merge import fits, members_of, merged
+from olafctl.membership.merge import check_fit, members_of, merge_clusters
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.sqlite import FILE, SqliteStore, put_aside
 from olafctl.targets import testbeds
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError, Problem
 
@@ -24,7 +24,7 @@ class Lost(OlafError):
     """A membership that was begun and cannot be found."""
 
 
-def elsewhere(store: Store) -> str:
+def place_elsewhere(store: Store) -> str:
     """Return where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it
     is here."""
     place = store.membership()
@@ -33,7 +33,7 @@ def elsewhere(store: Store) -> str:
 
 def check_here(store: Store) -> None:
     """Raises OlafError when the membership is kept in an etcd, which only a daemon reads and changes."""
-    if place := elsewhere(store):
+    if place := place_elsewhere(store):
         name = store.folder.name
         remedy = f"start its daemon: olafctl daemon {name} --etcd {place.removeprefix('etcd at ')}"
         if place == OTHERS:
@@ -41,24 +41,24 @@ def check_here(store: Store) -> None:
         raise OlafError(Problem(f"its membership is kept in {place}, and no daemon runs here", name, remedy))
 
 
-def stored(store: Store) -> Mapping[str, Row] | None:
+def stored_rows(store: Store) -> Mapping[str, Row] | None:
     """Return the rows of the deployment's own store; None when it has none, or they are kept elsewhere.
 
     Raises Lost.
     """
-    found = _read(store)
+    found = _read_store(store)
     return None if found is None else found[1]
 
 
-def revision(store: Store) -> int:
+def stored_revision(store: Store) -> int:
     """Return how often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
-    found = _read(store)
+    found = _read_store(store)
     return 0 if found is None else found[0]
 
 
-def _read(store: Store) -> tuple[int, Mapping[str, Row]] | None:
+def _read_store(store: Store) -> tuple[int, Mapping[str, Row]] | None:
     place = store.membership()
-    if elsewhere(store):
+    if place_elsewhere(store):
         return None
     revision, rows = 0, dict[str, Row]()
     if (store.folder / FILE).is_file():
@@ -74,44 +74,44 @@ def _read(store: Store) -> tuple[int, Mapping[str, Row]] | None:
     return (revision, rows) if revision else None
 
 
-def current(testbed: Testbed, store: Store) -> Testbed:
+def current_members(testbed: Testbed, store: Store) -> Testbed:
     """``testbed``, which was deployed, with the clusters and members that there are now.
 
     Raises OlafError, also when they are of another testbed.
     """
-    rows = stored(store)
+    rows = stored_rows(store)
     return testbed if rows is None else with_rows(testbed, rows)
 
 
 def with_rows(testbed: Testbed, rows: Mapping[str, Row]) -> Testbed:
     """``testbed`` with the clusters and members of a store. Raises OlafError when they do not fit it."""
     membership = Membership(testbed.indices, rows)
-    fits(membership, ground(testbed))
+    check_fit(membership, make_ground(testbed))
     clusters = sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
     return replace(testbed, clusters=tuple(clusters))
 
 
-def wanted(testbed: Testbed, store: Store) -> Testbed:
+def wanted_members(testbed: Testbed, store: Store) -> Testbed:
     """``testbed``, which is to be deployed, with what was changed at run time since it was the last time.
 
     Raises Lost, and BadInput when the two cannot be both.
     """
     check_here(store)
-    rows, record = stored(store), store.record(Role.RUNNING)
+    rows, record = stored_rows(store), store.record(RecordRole.RUNNING)
     if rows is None:
         return testbed
     old: Sequence[Cluster] = ()
     if record is not None:
-        old = testbeds.load(record.source, record.testbed).clusters
-    return replace(testbed, clusters=tuple(merged(old, testbed.clusters, rows, ground(testbed))))
+        old = testbeds.load_testbed(record.source, record.testbed).clusters
+    return replace(testbed, clusters=tuple(merge_clusters(old, testbed.clusters, rows, make_ground(testbed))))
 
 
-def forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
+def list_forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
     """Return the members, as CLUSTER/NAME, that a deploy of ``testbed`` as it is would forget."""
-    if place := elsewhere(store):
+    if place := place_elsewhere(store):
         return (f"every member in {place}",)
     try:
-        rows = stored(store) or {}
+        rows = stored_rows(store) or {}
     except Lost:
         return ()
     given = {worker.name for worker in testbed.workers}
@@ -120,7 +120,7 @@ def forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
 
 
 @contextmanager
-def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
+def keep_membership(testbed: Testbed, store: Store) -> Iterator[None]:
     """Store the membership of ``testbed``, which runs now; as it was when what follows fails.
 
     Raises OlafError.

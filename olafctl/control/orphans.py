@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl.control.destroy import destroy
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, is_ours
 from olafctl.network import interfaces
 from olafctl.targets import processes
@@ -24,11 +24,11 @@ class Left:
     """Namespaces without a known deployment."""
 
 
-def find() -> Left:
+def find_orphans() -> Left:
     """Look for them; an ordinary user finds processes only."""
     home = paths.state().resolve()
-    namespaces = interfaces.states()
-    folders = processes.states() | {folder for folder in namespaces.values() if folder is not None}
+    namespaces = interfaces.find_states()
+    folders = processes.find_states() | {folder for folder in namespaces.values() if folder is not None}
     folders |= {folder for folder in home.glob("*") if is_ours(folder)}
     known = {interfaces.namespace_of(folder) for folder in folders}
     return Left(
@@ -38,17 +38,17 @@ def find() -> Left:
     )
 
 
-def remove(folder: Path) -> None:
+def remove_orphan(folder: Path) -> None:
     """End and remove what is left of the deployment whose state was in ``folder``. Raises OlafError."""
-    new = list(_missing(folder))
+    new = list(_missing_folders(folder))
     try:
-        destroy(Store(folder))
+        destroy_deployment(Store(folder))
     finally:
         for each in new:  # made for the locks
             with suppress(OSError):
                 each.rmdir()
 
 
-def _missing(folder: Path) -> Iterator[Path]:
+def _missing_folders(folder: Path) -> Iterator[Path]:
     """Yield the folders that ``folder`` lies in and that are not there, innermost first."""
     yield from (each for each in folder.parents if not each.exists())

@@ -4,25 +4,25 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from olafctl.control.pipeline import ASSIGN, ELSEWHERE, PARAMETER_SERVERS, VNP4_1, WORKERS, block_of
-from olafctl.control.state import DeviceState, State
+from olafctl.control.state import DeviceState, PipelineState
 from olafctl.wire.layouts import ANY_PORT
 from olafswitch.p4runtime.entities import TableEntry
 
 
-def both(actual: State, wanted: State) -> State:
+def believe_both(actual: PipelineState, wanted: PipelineState) -> PipelineState:
     """``wanted``, with what moves in it believed at its old place too.
 
     A worker that goes to another engine stays known where it was, if it is in the same job.
     """
-    jobs = {(key, _job(entry)) for _, key, entry in _placed(wanted) if entry.action == ASSIGN}
+    jobs = {(key, _job_of(entry)) for _, key, entry in _placed_entries(wanted) if entry.action == ASSIGN}
     devices = dict(wanted.devices)
-    for name, key, entry in _placed(wanted):
+    for name, key, entry in _placed_entries(wanted):
         known = actual.devices.get(name, DeviceState()).entries.get(key)
         if known is None or known.params["port"] == entry.params["port"]:
             continue
         if known.action == entry.action != ELSEWHERE:
             kept = replace(entry, params={**entry.params, "port": ANY_PORT})
-        elif known.action == ASSIGN and (key, _job(known)) in jobs:
+        elif known.action == ASSIGN and (key, _job_of(known)) in jobs:
             kept = known
         else:
             continue
@@ -30,7 +30,7 @@ def both(actual: State, wanted: State) -> State:
     return replace(wanted, devices=devices)
 
 
-def _placed(state: State) -> Iterator[tuple[str, Hashable, TableEntry]]:
+def _placed_entries(state: PipelineState) -> Iterator[tuple[str, Hashable, TableEntry]]:
     """Yield every entry that says where an address is, with its device and key."""
     for name, device in state.devices.items():
         if block_of(name) == VNP4_1:
@@ -39,6 +39,6 @@ def _placed(state: State) -> Iterator[tuple[str, Hashable, TableEntry]]:
                     yield name, key, entry
 
 
-def _job(entry: TableEntry) -> tuple[tuple[str, int], ...]:
+def _job_of(entry: TableEntry) -> tuple[tuple[str, int], ...]:
     """Return what a worker's entry says of it but for its port."""
     return tuple(sorted((name, value) for name, value in entry.params.items() if name != "port"))

@@ -23,9 +23,9 @@ from olafctl.control.pipeline import (
     show_replicas,
 )
 from olafctl.control.show import show_indices, show_register, show_settings
-from olafctl.control.state import DeviceState, QueueState, State
+from olafctl.control.state import DeviceState, PipelineState, QueueState
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.queue.settings import changes
+from olafctl.queue.settings import find_changes
 from olafswitch.p4runtime.entities import MulticastGroup, TableEntry
 
 
@@ -83,7 +83,7 @@ Change = EntryChange | GroupChange
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """Changes of one device that may go in one Write."""
 
     device: str
@@ -120,10 +120,10 @@ class QueuePlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChangePlan:
     """The settings of indices, then the steps in order, then the registers."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     queues: Mapping[str, QueuePlan] = field(default_factory=dict)
     """Each queue's changes by the engine's name, each behind its parent's, those without changes included."""
 
@@ -134,13 +134,13 @@ class Plan:
         return sum(len(step.changes) for step in self.steps) + queues
 
     @property
-    def removals(self) -> "Plan":
+    def removals(self) -> "ChangePlan":
         """The deletions alone, in the same order."""
         steps = (
-            Step(step.device, tuple(change for change in step.changes if change.op is Op.DELETE))
+            PlanStep(step.device, tuple(change for change in step.changes if change.op is Op.DELETE))
             for step in self.steps
         )
-        return Plan(tuple(step for step in steps if step.changes))
+        return ChangePlan(tuple(step for step in steps if step.changes))
 
     def lines(self) -> Iterator[str]:
         """Yield the plan as a diff, one change a line."""
@@ -161,7 +161,7 @@ class Plan:
                 yield f"{sign} {name} {rest}"
 
 
-def plan(actual: State, wanted: State) -> Plan:
+def plan_changes(actual: PipelineState, wanted: PipelineState) -> ChangePlan:
     """Return the changes that take ``actual`` to ``wanted``; empty when they are equal."""
     new = wanted.devices
     old = {name: actual.devices.get(name, DeviceState()) for name in new}
@@ -169,37 +169,40 @@ def plan(actual: State, wanted: State) -> Plan:
     second = [name for name in new if block_of(name) == VNP4_2]
     up = list(reversed(second))
 
-    def entries(device: str, choose: Callable[[EntryChange], bool]) -> Step:
+    def entries(device: str, choose: Callable[[EntryChange], bool]) -> PlanStep:
         found = _entry_changes(old[device].entries, new[device].entries)
-        return Step(device, tuple(change for change in found if choose(change)))
+        return PlanStep(device, tuple(change for change in found if choose(change)))
 
-    def groups(device: str, shrink: bool) -> Step:
-        return Step(device, tuple(_group_changes(old[device].groups, new[device].groups, shrink)))
+    def groups(device: str, shrink: bool) -> PlanStep:
+        return PlanStep(device, tuple(_group_changes(old[device].groups, new[device].groups, shrink)))
 
     steps = (
-        *(entries(name, lambda change: _adds(change) and _is_member(change)) for name in up),
+        *(entries(name, lambda change: _adds_frames(change) and _is_member(change)) for name in up),
         *(groups(name, shrink=False) for name in up),
-        *(entries(name, lambda change: _adds(change) and not _is_member(change)) for name in up),
-        *(entries(name, _adds) for name in first),
-        *(entries(name, lambda change: not _adds(change)) for name in reversed(first)),
-        *(entries(name, lambda change: not _adds(change) and not _is_member(change)) for name in second),
+        *(entries(name, lambda change: _adds_frames(change) and not _is_member(change)) for name in up),
+        *(entries(name, _adds_frames) for name in first),
+        *(entries(name, lambda change: not _adds_frames(change)) for name in reversed(first)),
+        *(
+            entries(name, lambda change: not _adds_frames(change) and not _is_member(change))
+            for name in second
+        ),
         *(groups(name, shrink=True) for name in second),
-        *(entries(name, lambda change: not _adds(change) and _is_member(change)) for name in second),
+        *(entries(name, lambda change: not _adds_frames(change) and _is_member(change)) for name in second),
     )
     queues = {
-        engine: _queue(actual.queues.get(engine, QueueState()), queue)
+        engine: _plan_queue(actual.queues.get(engine, QueueState()), queue)
         for engine, queue in wanted.queues.items()
     }
-    return Plan(tuple(step for step in steps if step.changes), queues)
+    return ChangePlan(tuple(step for step in steps if step.changes), queues)
 
 
-def _queue(actual: QueueState, wanted: QueueState) -> QueuePlan:
+def _plan_queue(actual: QueueState, wanted: QueueState) -> QueuePlan:
     registers = tuple(
         RegisterChange(name, actual.registers.get(name), value)
         for name, value in wanted.registers.items()
         if actual.registers.get(name) != value
     )
-    return QueuePlan(registers, tuple(changes(actual.settings, wanted.settings)))
+    return QueuePlan(registers, tuple(find_changes(actual.settings, wanted.settings)))
 
 
 def _from_to(change: SettingsChange) -> str:
@@ -238,7 +241,7 @@ def _group_changes(
             yield GroupChange(Op.DELETE, before, MulticastGroup(number))
 
 
-def _adds(change: EntryChange) -> bool:
+def _adds_frames(change: EntryChange) -> bool:
     """Return whether frames are taken after it that were not before; a worker that is elsewhere now has
     gone."""
     return change.after is not None and change.after.action != ELSEWHERE

@@ -19,7 +19,7 @@ from olafctl.wire.geometry import slot_values
 from olafswitch.errors import BadInput, MissingTool, Problem
 
 
-def policy(name: str, rate: float, options: Mapping[str, float | str | None]) -> PolicyMaker:
+def make_policy(name: str, rate: float, options: Mapping[str, float | str | None]) -> PolicyMaker:
     """Return the policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
 
     Raises BadInput for a policy that does not exist, an option of another policy, and values that the policy
@@ -29,8 +29,8 @@ def policy(name: str, rate: float, options: Mapping[str, float | str | None]) ->
         raise BadInput(Problem("does not exist", f"--policy {name}", f"choose one of {', '.join(POLICIES)}"))
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        if option not in _parameters(name):
-            owners = [other for other in POLICIES if option in _parameters(other)]
+        if option not in _policy_parameters(name):
+            owners = [other for other in POLICIES if option in _policy_parameters(other)]
             what = f"is of the policy {' or '.join(owners)}"
             raise BadInput(Problem(what, f"--{option}", f"add --policy {owners[0]}"))
     if name == "periodic" and not given:
@@ -45,11 +45,11 @@ def policy(name: str, rate: float, options: Mapping[str, float | str | None]) ->
     return make
 
 
-def _parameters(name: str) -> Set[str]:
+def _policy_parameters(name: str) -> Set[str]:
     return inspect.signature(POLICIES[name]).parameters.keys()
 
 
-def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
+def served_clusters(testbed: Testbed) -> tuple[Cluster, ...]:
     """Return the clusters that a parameter server is for: those of players, and those whose updates an
     engine sums, need none."""
     return tuple(
@@ -90,7 +90,7 @@ def parameter_server(
     """
     behind: dict[str, Any] = {}
     if testbed is not None:
-        members, epochs, divisions = membership(asynchronous(testbed))
+        members, epochs, divisions = read_membership(served_clusters(testbed))
         behind = {"members": members, "epochs": epochs, "divisions": divisions, "multicast": True}
         behind["slot"] = slot_values(testbed.beats)
     try:
@@ -102,14 +102,14 @@ def parameter_server(
         raise BadInput(Problem(what, "server", "give --listen an address of this machine")) from error
 
 
-def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
+def read_membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
     """Return the cluster of each worker by its address, and each cluster's epoch and segments."""
     members = {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers}
     epochs = {cluster.name: cluster.epoch for cluster in clusters}
     return members, epochs, {cluster.name: cluster.segments for cluster in clusters}
 
 
-def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
+def read_figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
     """Return what happened to a cluster's frames, their staleness, its versions, and its Age-of-Model in
     seconds."""
     versions, counters = server.versions(cluster), server.counters(cluster)
@@ -122,7 +122,7 @@ def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
     }
 
 
-def reports(server: ParameterServer) -> dict[str, Any]:
+def make_reports(server: ParameterServer) -> dict[str, Any]:
     """Return the clusters' figures for a daemon: the fields of ReportAges."""
     ages, staleness = [], []
     for cluster in server.clusters:

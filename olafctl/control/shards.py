@@ -17,20 +17,20 @@ def threads_of(running: object) -> Mapping[str, Shards]:
     return running.sharded if isinstance(running, Sharded) else {}
 
 
-def balance(running: object, testbed: Testbed, clusters: Iterable[Cluster]) -> None:
+def balance_shards(running: object, testbed: Testbed, clusters: Iterable[Cluster]) -> None:
     """Give each shard of each engine its part of ``clusters``. Cards are to give each worker's frames to its
     shard. Raises OlafError."""
     every, several = list(clusters), threads_of(running)
     for engine in testbed.engines:
         if threads := several.get(engine.name):
-            _balance(threads, engine.shards, testbed.ports, every)
+            _balance_engine(threads, engine.shards, testbed.ports, every)
 
 
-def _balance(threads: Shards, count: int, ports: Sequence[Port], every: Sequence[Cluster]) -> None:
+def _balance_engine(threads: Shards, count: int, ports: Sequence[Port], every: Sequence[Cluster]) -> None:
     now = dict(
         zip((each.name for each in every), threads.owners([each.first for each in every]), strict=True)
     )
-    plan = planned(every, now, count)
+    plan = plan_shards(every, now, count)
     for cluster in every:
         if now[cluster.name] != plan[cluster.name]:
             threads.place(cluster.first, cluster.last, plan[cluster.name])
@@ -42,9 +42,9 @@ def _balance(threads: Shards, count: int, ports: Sequence[Port], every: Sequence
         threads.steer(queues)
 
 
-def planned(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) -> dict[str, int]:
+def plan_shards(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) -> dict[str, int]:
     """Return the shard of each cluster by name; those that are fine where they are ``now`` stay."""
-    weights = {each.name: load(each) for each in clusters}
+    weights = {each.name: cluster_load(each) for each in clusters}
     places = {name: now[name] for name in weights}
     loads = [sum(weights[name] for name in weights if places[name] == shard) for shard in range(shards)]
     share = sum(loads) / shards
@@ -62,6 +62,6 @@ def planned(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) ->
     return places
 
 
-def load(cluster: Cluster) -> int:
+def cluster_load(cluster: Cluster) -> int:
     """Return what a cluster asks of its shard: the values of an update of each member, at least a beat."""
     return len(cluster.workers) * max(cluster.values, LANES * cluster.segments)

@@ -18,11 +18,11 @@ def show_register(name: str, value: int) -> str:
             return f"{value:#010x}"
         case "rate":
             rate = rate_of(value)
-            return "off" if rate is None else _scaled(rate, ("b/s", "kb/s", "Mb/s", "Gb/s"))
+            return "off" if rate is None else _scale_value(rate, ("b/s", "kb/s", "Mb/s", "Gb/s"))
         case "active_window":
-            return _scaled(value * 1e9 / CLOCK_HZ, ("ns", "µs", "ms", "s"))
+            return _scale_value(value * 1e9 / CLOCK_HZ, ("ns", "µs", "ms", "s"))
         case "clock_hz":
-            return _scaled(value, ("Hz", "kHz", "MHz", "GHz"))
+            return _scale_value(value, ("Hz", "kHz", "MHz", "GHz"))
     return str(value)
 
 
@@ -54,7 +54,7 @@ def describe_unplugged(ports: Iterable[Port], carriers: Mapping[str, bool]) -> I
             yield f"{called} has no carrier: is its cable plugged in, and the other end up?"
 
 
-def _scaled(value: float, units: tuple[str, ...]) -> str:
+def _scale_value(value: float, units: tuple[str, ...]) -> str:
     for unit in units[:-1]:
         if round(value, 3) < 1000:
             return f"{value:.3g} {unit}"

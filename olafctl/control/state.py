@@ -24,7 +24,7 @@ class QueueState:
 
 
 @dataclass(frozen=True)
-class State:
+class PipelineState:
     """What a whole deployment holds: devices by name, and queues by the engine's name; each engine's behind
     its parent's."""
 
@@ -44,6 +44,6 @@ def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState
     return DeviceState(entries, groups)
 
 
-def merged(one: DeviceState, other: DeviceState) -> DeviceState:
+def merge_states(one: DeviceState, other: DeviceState) -> DeviceState:
     """Return the state of a device that holds both; where they differ, what ``other`` says."""
     return DeviceState({**one.entries, **other.entries}, {**one.groups, **other.groups})

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.control import devices, members, shards
-from olafctl.control.deploy import found, recorded
-from olafctl.control.desired import desired
+from olafctl.control.deploy import find_processes, recorded_testbed
+from olafctl.control.desired import desired_state
 from olafctl.control.devices import Sessions
 from olafctl.control.hosts import deployed as hosts
 from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
-from olafctl.control.plan import plan
+from olafctl.control.plan import plan_changes
 from olafctl.control.show import describe_unplugged
-from olafctl.control.store import Role, Store
+from olafctl.control.store import RecordRole, Store
 from olafctl.control.wanted import ports_lost
 from olafctl.machines import everywhere
 from olafctl.machines.running import Found
 from olafctl.membership.model import Cluster
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
-from olafctl.targets.interface import Device, Registers, Running, device_name
-from olafctl.testbed.model import Machine, Testbed
+from olafctl.targets.interface import Registers, Running, TargetDevice, device_name
+from olafctl.testbed.model import Testbed, TestbedMachine
 from olafctl.testbed.topology import Topology
 from olafswitch.p4runtime.dataplane import CounterData
 from olafswitch.p4runtime.entities import TableEntry
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptMembership:
     """A deployment's membership as it was read from where it is kept."""
 
     address: str | None
@@ -48,24 +48,24 @@ class Kept:
     """Why the daemon cannot read the store, so that these may be old."""
 
 
-def status(store: Store, kept: Kept | None = None) -> Json:
+def read_status(store: Store, kept: KeptMembership | None = None) -> Json:
     """Return everything an operator may ask about a deployment, ready to be printed as JSON.
 
     What it should be is the membership in ``kept``, else the one that this machine keeps. Where neither
     is known, tables and groups are not compared. Raises OlafError when the stored testbed cannot be read or a
     device breaks off.
     """
-    testbed = members.current(recorded(store), store)
-    unread = kept.unread if kept else members.elsewhere(store)
+    testbed = members.current_members(recorded_testbed(store), store)
+    unread = kept.unread if kept else members.place_elsewhere(store)
     if kept is not None:
         testbed = replace(testbed, clusters=kept.clusters)
-    machines = everywhere.conditions(testbed)
-    stopped = [*processes.stopped(store.folder), *_of_all(machines, "stopped")]
+    machines = everywhere.read_conditions(testbed)
+    stopped = [*processes.list_stopped(store.folder), *_of_all(machines, "stopped")]
     away = any(part.get("away") for part in machines.values())
-    running = None if stopped or away else found(testbed, store)
+    running = None if stopped or away else find_processes(testbed, store)
     alive = running is not None and running.alive()
     with unless_changing(store.folder) as quiet:
-        interrupted = quiet and store.record(Role.WANTED) is not None
+        interrupted = quiet and store.record(RecordRole.WANTED) is not None
     report: Json = {
         "name": testbed.name,
         "testbed": str(testbed.source),
@@ -76,13 +76,13 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "daemon": kept.address if kept else None,
         "membership_unread": unread or None,
         "interrupted": interrupted,
-        "machines": [_machine(each, machines) for each in testbed.machines],
-        "died": [*processes.died(store.folder), *_of_all(machines, "died")],
+        "machines": [_show_machine(each, machines) for each in testbed.machines],
+        "died": [*processes.list_died(store.folder), *_of_all(machines, "died")],
         "stopped": stopped,
-        "engines": _engines(testbed),
-        "clusters": _clusters(testbed),
+        "engines": _show_engines(testbed),
+        "clusters": _show_clusters(testbed),
         "unplugged": [],
-        "parameter_servers": [_fields(host, "name", "ip", "port") for host in testbed.parameter_servers],
+        "parameter_servers": [_pick_fields(host, "name", "ip", "port") for host in testbed.parameter_servers],
     }
     if running is None or not alive:
         return report
@@ -90,20 +90,20 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     report["processes"] = [*processes_of(store.folder), *parts]
     stats = running.stats()
     counted = {str(number): counters for number, counters in stats.get("ports", {}).items()}
-    with devices.watching(running) as sessions:
-        report["ports"] = _ports(testbed, running, counted)
+    with devices.watch_devices(running) as sessions:
+        report["ports"] = _show_ports(testbed, running, counted)
         report["unplugged"] = [*describe_unplugged(testbed.ports, stats.get("carriers", {}))]
         elsewhere = [host for part in machines.values() for host in part.get("hosts", ())]
-        report["hosts"] = [*hosts.show(store.folder), *elsewhere]
-        report["links"] = _links(testbed, counted)
+        report["hosts"] = [*hosts.show_hosts(store.folder), *elsewhere]
+        report["links"] = _show_links(testbed, counted)
         several = shards.threads_of(running)
         report["shards"] = {engine: list(threads.counted()) for engine, threads in several.items()}
         report["steering"] = dict(at for threads in several.values() for at in threads.steering().items())
-        report["devices"] = _devices(running, sessions)
-        queues = devices.at_once(_queue, running.queues.values())
+        report["devices"] = _show_devices(running, sessions)
+        queues = devices.at_once(_show_queue, running.queues.values())
         report["queues"] = dict(zip(running.queues, queues, strict=True))
         lost = [f"+ {part}" for part in (*_of_all(machines, "lost"), *_of_all(machines, "absent"))]
-        report["drift"] = lost or _drift(testbed, store.folder, running, sessions, compares=not unread)
+        report["drift"] = lost or _find_drift(testbed, store.folder, running, sessions, compares=not unread)
     return report
 
 
@@ -112,7 +112,7 @@ def _of_all(machines: Mapping[str, Found], what: str) -> list[str]:
     return [f"{name}: {line}" for name, part in machines.items() for line in part.get(what, ())]
 
 
-def _machine(machine: Machine, found: Mapping[str, Found]) -> Json:
+def _show_machine(machine: TestbedMachine, found: Mapping[str, Found]) -> Json:
     """``away``: why it cannot be reached; None where it answers."""
     part = found.get(machine.name, {})
     return {
@@ -123,22 +123,22 @@ def _machine(machine: Machine, found: Mapping[str, Found]) -> Json:
     }
 
 
-def healthy(report: Json) -> bool:
+def is_healthy(report: Json) -> bool:
     """Return whether everything runs and is known to be as it should be."""
     known = not report["interrupted"] and not report["membership_unread"]
     return bool(report["running"]) and known and not report["drift"]
 
 
-def _clusters(testbed: Testbed) -> list[Json]:
+def _show_clusters(testbed: Testbed) -> list[Json]:
     return [
         {
-            **_fields(cluster, "number", "name", "group"),
+            **_pick_fields(cluster, "number", "name", "group"),
             "mode": testbed.mode_of(cluster),
-            **_fields(cluster, "first", "segments"),
+            **_pick_fields(cluster, "first", "segments"),
             "threshold": cluster.h if testbed.mode_of(cluster).sums else None,
-            **_fields(cluster, "halted", "epoch"),
+            **_pick_fields(cluster, "halted", "epoch"),
             "workers": [
-                _fields(worker, "name", "ip", "udp_port", "port", "replica", "number")
+                _pick_fields(worker, "name", "ip", "udp_port", "port", "replica", "number")
                 for worker in cluster.workers
             ],
         }
@@ -146,13 +146,13 @@ def _clusters(testbed: Testbed) -> list[Json]:
     ]
 
 
-def _fields(item: object, *names: str) -> Json:
+def _pick_fields(item: object, *names: str) -> Json:
     """These of its fields, addresses as text."""
     values = ((name, getattr(item, name)) for name in names)
     return {name: str(value) if isinstance(value, IPv4Address) else value for name, value in values}
 
 
-def _engines(testbed: Testbed) -> list[Json]:
+def _show_engines(testbed: Testbed) -> list[Json]:
     """Return each behind its parent, with the link to it."""
     topology = Topology(testbed)
     found = []
@@ -169,7 +169,7 @@ def _engines(testbed: Testbed) -> list[Json]:
     return found
 
 
-def _queue(registers: Registers) -> Json:
+def _show_queue(registers: Registers) -> Json:
     """``registers``: status, counters and global settings, but not what a command for indices is given, which
     says nothing; ``indices``: the settings of all, as ranges."""
     shown = {name: value for name, value in registers.read_all().items() if not is_staging(name)}
@@ -185,55 +185,55 @@ def processes_of(folder: Path) -> list[Json]:
             "command": " ".join(process.cmdline()[:4]),
             "uptime_seconds": round(now - process.create_time()),
         }
-        for process in processes.of(folder)
+        for process in processes.find_processes(folder)
     ]
 
 
-def _ports(testbed: Testbed, running: Running, counted: Mapping[str, Json]) -> list[Json]:
+def _show_ports(testbed: Testbed, running: Running, counted: Mapping[str, Json]) -> list[Json]:
     named = {port.number: port for port in testbed.ports}
     return [
         {
             "number": attachment.number,
             "name": named[attachment.number].name if attachment.number in named else "",
             "engine": named[attachment.number].engine if attachment.number in named else "",
-            **_fields(attachment, "transport", "path", "namespace"),
+            **_pick_fields(attachment, "transport", "path", "namespace"),
             "counters": counted.get(str(attachment.number), {}),
         }
         for attachment in running.attachments
     ]
 
 
-def _links(testbed: Testbed, counted: Mapping[str, Json]) -> list[Json]:
+def _show_links(testbed: Testbed, counted: Mapping[str, Json]) -> list[Json]:
     """List the links between engines with what each has carried up and down."""
     topology = Topology(testbed)
     return [
         {
             "from": name,
             "to": topology.parent(name),
-            **_fields(link, "port", "peer", "rate", "delay"),
+            **_pick_fields(link, "port", "peer", "rate", "delay"),
             "counters": counted.get(str(link.port), {}),
         }
         for name, link in topology.up.items()
     ]
 
 
-def _devices(running: Running, sessions: Sessions) -> Json:
-    def of(device: Device) -> Json:
+def _show_devices(running: Running, sessions: Sessions) -> Json:
+    def of(device: TargetDevice) -> Json:
         there = devices.has_pipeline(device, sessions)
-        contents = _contents(device.name, sessions[device.name], there)
+        contents = _show_contents(device.name, sessions[device.name], there)
         return {"device_id": device.device_id, "address": device.address, "pipeline": there, **contents}
 
     names = [device.name for device in running.devices]
     return dict(zip(names, devices.at_once(of, running.devices), strict=True))
 
 
-def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
+def _show_contents(name: str, session: Session, has_pipeline: bool) -> Json:
     """Return a device's tables and groups; none without its pipeline."""
     if not has_pipeline:
         return {"tables": {}, "groups": {}}
     groups = sorted(session.multicast_groups(), key=lambda group: group.group_id)
     return {
-        "tables": {table: _table(session, table) for table in TABLES[block_of(name)]},
+        "tables": {table: _show_table(session, table) for table in TABLES[block_of(name)]},
         "groups": {
             str(group.group_id): [
                 {"port": replica.egress_port, "member": replica.instance} for replica in group.replicas
@@ -243,19 +243,19 @@ def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
     }
 
 
-def _table(session: Session, table: str) -> Json:
-    counted = _counted(session, table)
+def _show_table(session: Session, table: str) -> Json:
+    counted = _count_entries(session, table)
     return {
         "size": session.program.table_named(table).size,
         "entries": [
             {"key": show_key(entry), "action": show_action(entry), **count}
             for entry, count in sorted(counted.items(), key=lambda item: str(item[0]))
         ],
-        "missed": _missed(session, table),
+        "missed": _count_missed(session, table),
     }
 
 
-def _counted(session: Session, table: str) -> dict[TableEntry, Json]:
+def _count_entries(session: Session, table: str) -> dict[TableEntry, Json]:
     """Return each entry's packets and bytes; None where the device does not count those of this table."""
     try:
         return {entry: asdict(count) for entry, count in session.direct_counters(table).items()}
@@ -265,7 +265,7 @@ def _counted(session: Session, table: str) -> dict[TableEntry, Json]:
         return {entry: {"packets": None, "bytes": None} for entry in session.entries(table)}
 
 
-def _missed(session: Session, table: str) -> Json | None:
+def _count_missed(session: Session, table: str) -> Json | None:
     """Return what matched no entry; None where the device does not count that."""
     try:
         missed: CounterData = session.default_counter(table)
@@ -274,14 +274,16 @@ def _missed(session: Session, table: str) -> Json | None:
     return asdict(missed)
 
 
-def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions, compares: bool) -> list[str]:
+def _find_drift(
+    testbed: Testbed, folder: Path, running: Running, sessions: Sessions, compares: bool
+) -> list[str]:
     if gone := ports_lost(folder):
         return [f"+ port {port.number} ({port.transport} {port.outer.path})" for port in gone]
-    if lacking := devices.lacking(running, sessions):
+    if lacking := devices.find_lacking(running, sessions):
         return [f"+ {device.name} pipeline" for device in lacking]
-    absent = [f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder)]
+    absent = [f"+ host {stack.name} {stack.ip}" for stack in hosts.missing_hosts(folder)]
     if not compares:
         return absent
-    wanted = desired(testbed)
-    changes = plan(devices.read(running, sessions, wanted), wanted)
+    wanted = desired_state(testbed)
+    changes = plan_changes(devices.read_state(running, sessions, wanted), wanted)
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

@@ -45,7 +45,7 @@ commit;
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 
-class Role(StrEnum):
+class RecordRole(StrEnum):
     """The deployment's testbed that a row holds, of two."""
 
     WANTED = "wanted"
@@ -72,19 +72,19 @@ class Store:
         """Return whether anything was ever stored here."""
         return (self.folder / FILE).is_file()
 
-    def record(self, role: Role) -> Record | None:
+    def record(self, role: RecordRole) -> Record | None:
         """Return the testbed wanted, or last known to run."""
         if not self.exists():
             return None
-        with self._open() as database:
+        with self._open_database() as database:
             row = database.execute(
                 "select testbed, source, target, build from deployment where role = ?", (role,)
             ).fetchone()
         return None if row is None else Record(row[0], Path(row[1]), row[2], row[3])
 
-    def put(self, role: Role, record: Record) -> None:
+    def put(self, role: RecordRole, record: Record) -> None:
         """Store a testbed in one role."""
-        with self._open() as database:
+        with self._open_database() as database:
             database.execute(
                 "insert or replace into deployment values (?, ?, ?, ?, ?)",
                 (role, record.testbed, str(record.source), record.target, record.build),
@@ -92,17 +92,17 @@ class Store:
 
     def confirm(self) -> None:
         """Note in one step that what was wanted runs now."""
-        with self._open() as database:
+        with self._open_database() as database:
             database.execute(
                 "insert or replace into deployment select ?, testbed, source, target, build "
                 "from deployment where role = ?",
-                (Role.RUNNING, Role.WANTED),
+                (RecordRole.RUNNING, RecordRole.WANTED),
             )
-            database.execute("delete from deployment where role = ?", (Role.WANTED,))
+            database.execute("delete from deployment where role = ?", (RecordRole.WANTED,))
 
-    def forget(self, role: Role) -> None:
+    def forget(self, role: RecordRole) -> None:
         """Remove the testbed of one role."""
-        with self._open() as database:
+        with self._open_database() as database:
             database.execute("delete from deployment where role = ?", (role,))
 
     def discard(self) -> None:
@@ -115,17 +115,17 @@ class Store:
         before."""
         if not self.exists():
             return ""
-        with self._open() as database:
+        with self._open_database() as database:
             row = database.execute("select place from membership").fetchone()
         return row[0] if row else ""
 
     def put_membership(self, place: str) -> None:
         """Note where the membership is kept from now on."""
-        with self._open() as database:
+        with self._open_database() as database:
             database.execute("insert or replace into membership values (1, ?)", (place,))
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open_database(self) -> Iterator[sqlite3.Connection]:
         path = self.folder / FILE
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -163,8 +163,8 @@ def all_names() -> tuple[str, ...]:
     those whose folder was deleted under them."""
     home = paths.state()
     found = {folder.name for folder in home.iterdir() if is_ours(folder)} if home.is_dir() else set()
-    found.update(folder.name for folder in processes.states() if folder.parent == home.resolve())
-    found.update(interfaces.owners(home))
+    found.update(folder.name for folder in processes.find_states() if folder.parent == home.resolve())
+    found.update(interfaces.find_owners(home))
     return tuple(sorted(found))
 
 
@@ -173,7 +173,7 @@ def is_ours(folder: Path) -> bool:
     return any((folder / mark).is_file() for mark in (CHANGE, FILE))
 
 
-def claim(folder: Path) -> None:
+def claim_folder(folder: Path) -> None:
     """Raises BadInput when ``folder`` cannot be made, or holds something that is not a deployment."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ def claim(folder: Path) -> None:
         raise BadInput(Problem("exists and is not a deployment", str(folder), remedy))
 
 
-def clear(folder: Path) -> None:
+def clear_folder(folder: Path) -> None:
     """Remove everything in the locked ``folder`` but the locks, which mark it as ours until the end.
 
     Raises OlafError.
@@ -201,7 +201,7 @@ def clear(folder: Path) -> None:
         raise OlafError(Problem(what, str(error.filename or folder), "remove it by hand")) from None
 
 
-def pick(name: str | None) -> Store:
+def pick_store(name: str | None) -> Store:
     """Return the store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when
     None.
 
@@ -211,12 +211,16 @@ def pick(name: str | None) -> Store:
     names = all_names()
     shown = ", ".join(names) or "none"
     agents = os.environ.get(AGENT)
-    if told := everywhere.told(agents.split(","), name) if agents and _may_be_others(name, names) else None:
-        return _of_others(testbeds.load(folder_of(told[0]) / f"{told[0]}.yaml", told[1]))
+    if (
+        told := everywhere.find_told_testbed(agents.split(","), name)
+        if agents and _may_be_others(name, names)
+        else None
+    ):
+        return _of_others(testbeds.load_testbed(folder_of(told[0]) / f"{told[0]}.yaml", told[1]))
     if name is not None:
         if name not in names and name.endswith((".yaml", ".yml")):
-            testbed = testbeds.load(testbeds.locate(name))
-            if testbed.name not in names and everywhere.alive(testbed):
+            testbed = testbeds.load_testbed(testbeds.locate_testbed(name))
+            if testbed.name not in names and everywhere.find_alive(testbed):
                 return _of_others(testbed)
             name = testbed.name
         if name not in names:
@@ -229,11 +233,11 @@ def pick(name: str | None) -> Store:
     return Store(folder_of(names[0]))
 
 
-def adopt(testbed: Testbed) -> Store:
+def adopt_testbed(testbed: Testbed) -> Store:
     """Note ``testbed`` as deployed, whatever of it runs on its machines. Raises OlafError."""
     store = Store(folder_of(testbed.name))
-    claim(store.folder)
-    store.put(Role.RUNNING, Record(testbed.text, testbed.source.resolve(), testbed.target, ""))
+    claim_folder(store.folder)
+    store.put(RecordRole.RUNNING, Record(testbed.text, testbed.source.resolve(), testbed.target, ""))
     store.put_membership("")
     return store
 
@@ -254,6 +258,6 @@ def is_others(store: Store) -> bool:
 
 
 def _of_others(testbed: Testbed) -> Store:
-    store = adopt(testbed)
+    store = adopt_testbed(testbed)
     store.put_membership(OTHERS)
     return store

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
 
-from olafctl.control.store import Role, Store, remedy_for
+from olafctl.control.store import RecordRole, Store, remedy_for
 from olafctl.machines.everywhere import Everywhere
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Rewirable, Running, Target
-from olafctl.testbed.machines import without
+from olafctl.testbed.machines import without_machines
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import BadInput, MissingTool, OlafError, Problem
 from olafswitch.ports.transport import Transport
@@ -33,20 +33,20 @@ class Wanted:
     @property
     def reached(self) -> Testbed:
         """What of the testbed works without them."""
-        return without(self.testbed, self.away)
+        return without_machines(self.testbed, self.away)
 
 
-def placed(testbed: Testbed, away: Collection[str] = ()) -> Target:
+def place_target(testbed: Testbed, away: Collection[str] = ()) -> Target:
     """Return a testbed's target, here or on its machines but for those that are ``away``."""
-    return Everywhere(testbed.target, away) if testbed.machines else registry.get(testbed.target)
+    return Everywhere(testbed.target, away) if testbed.machines else registry.get_target(testbed.target)
 
 
 def target_of(testbed: Testbed, away: Collection[str] = ()) -> Target:
     """As :func:`placed`. Raises MissingTool when a program that it needs is not installed."""
-    target = placed(testbed, away)
+    target = place_target(testbed, away)
     missing = target.missing()
     if missing:
-        others = ", ".join(name for name in registry.names() if name != target.name)
+        others = ", ".join(name for name in registry.target_names() if name != target.name)
         remedy = f"put it on PATH, or use another target ({others})"
         raise MissingTool(
             *(
@@ -57,7 +57,7 @@ def target_of(testbed: Testbed, away: Collection[str] = ()) -> Target:
     return target
 
 
-def prepare(
+def prepare_testbed(
     testbed: Testbed,
     state: Path,
     progress: Progress,
@@ -67,7 +67,7 @@ def prepare(
     """Render, check and build ``testbed``, for the deployment in ``state``. Raises OlafError."""
     target = target_of(testbed, away)
     progress("rendering and checking")
-    rendered.check(testbed)
+    rendered.check_rendering(testbed)
     return Wanted(testbed, target, target.build(testbed, progress), state, with_hosts, away)
 
 
@@ -77,10 +77,10 @@ def check_startable(target: Target, testbed: Testbed, state: Path) -> None:
         raise BadInput(*problems)
 
 
-def start(wanted: Wanted, progress: Progress) -> Running:
+def start_target(wanted: Wanted, progress: Progress) -> Running:
     """Its processes and ports, nothing programmed yet. Raises OlafError."""
     try:
-        build = _copied(wanted.build, wanted.state)
+        build = _copy_build(wanted.build, wanted.state)
         return wanted.target.start(wanted.testbed, build, wanted.state, progress)
     except OSError as error:
         what = f"cannot start: {error.strerror}"
@@ -88,24 +88,24 @@ def start(wanted: Wanted, progress: Progress) -> Running:
         raise OlafError(Problem(what, where, remedy_for(error))) from error
 
 
-def reusable(
+def find_reusable(
     wanted: Wanted, store: Store, part: Callable[[Testbed], Testbed] = lambda whole: whole
 ) -> Running | None:
     """Return what runs, when it is this build on these ports, or can be given them, see :func:`rewiring`;
     None when it must be started again. ``part`` gives what of a recorded testbed is to be compared."""
-    records = [record for record in map(store.record, Role) if record is not None]
+    records = [record for record in map(store.record, RecordRole) if record is not None]
     if not records or not _is_intact(wanted):
         return None
     beds = [wanted.testbed]
     for record in records:
         try:
-            beds.append(part(testbeds.load(record.source, record.testbed)))
+            beds.append(part(testbeds.load_testbed(record.source, record.testbed)))
         except OlafError:
             return None
-        if (record.target, record.build, *_wiring(beds[-1])) != (
+        if (record.target, record.build, *_wiring_of(beds[-1])) != (
             wanted.target.name,
             wanted.build.key,
-            *_wiring(wanted.testbed),
+            *_wiring_of(wanted.testbed),
         ):
             return None
     same = all(bed.ports == wanted.testbed.ports for bed in beds)
@@ -116,15 +116,15 @@ def reusable(
     return running if same or (isinstance(running, Rewirable) and running.rewirable()) else None
 
 
-def rewiring(wanted: Wanted, running: Running | None) -> Sequence[str]:
+def list_rewiring(wanted: Wanted, running: Running | None) -> Sequence[str]:
     """Return the front ports that ``running`` is to get or to lose while the others go on, as lines of a
     diff. Raises OlafError."""
     return running.rewiring(wanted.testbed) if isinstance(running, Rewirable) else ()
 
 
-def rewire(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
+def rewire_ports(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
     """As :func:`rewiring`, done."""
-    lines = tuple(rewiring(wanted, running))
+    lines = tuple(list_rewiring(wanted, running))
     if lines and isinstance(running, Rewirable):
         progress("changing ports")
         running.rewire(wanted.testbed, progress)
@@ -133,15 +133,15 @@ def rewire(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, .
 
 def ports_lost(folder: Path) -> Sequence[FrontPort]:
     """Return the front ports that were taken away from what was started in ``folder``."""
-    recorded = deployment.load(folder)
-    return front_ports.lost(recorded.ports) if recorded else ()
+    recorded = deployment.load_deployment(folder)
+    return front_ports.find_lost(recorded.ports) if recorded else ()
 
 
-def _wiring(testbed: Testbed) -> tuple[object, ...]:
+def _wiring_of(testbed: Testbed) -> tuple[object, ...]:
     """Return what of a testbed is made when processes start, beside front ports: its engines, in their
     order and places, and links."""
     names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
-    return names, testbed.trunks, deployment.trunks(testbed)
+    return names, testbed.trunks, deployment.find_trunks(testbed)
 
 
 def _is_intact(wanted: Wanted) -> bool:
@@ -159,7 +159,7 @@ def _is_intact(wanted: Wanted) -> bool:
         return False
 
 
-def _copied(build: Build, state: Path) -> Build:
+def _copy_build(build: Build, state: Path) -> Build:
     """Return the build, copied next to what runs: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)

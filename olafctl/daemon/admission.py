@@ -21,9 +21,9 @@ from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.queue.registers import Command
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import TIMEOUT, Situation, check, situation
+from olafctl.verify.admission import TIMEOUT, Situation, check_objectives, find_situation
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _log = logging.getLogger(__name__)
@@ -41,15 +41,15 @@ class _Request:
     """After it was done: its answer, or the reason why it was refused."""
     _begun: bool = False
 
-    def begin(self) -> bool:
+    def claim_turn(self) -> bool:
         """Return whether it is still wanted; from now on its caller cannot cancel it."""
         if not self._begun and not self.answer.cancelled():
             self._begun = self.answer.set_running_or_notify_cancel()
         return self._begun
 
-    def finish(self, outcome: Row | BaseException) -> None:
+    def answer_with(self, outcome: Row | BaseException) -> None:
         """Answer it, unless it was cancelled."""
-        if not self.begin():
+        if not self.claim_turn():
             return
         if isinstance(outcome, BaseException):
             self.answer.set_exception(outcome)
@@ -63,7 +63,7 @@ class Admission:
     def __init__(self, controller: Controller, testbed: Testbed, timeout: float = TIMEOUT) -> None:
         self._controller = controller
         self._testbed = testbed
-        self._ground = ground(testbed)
+        self._ground = make_ground(testbed)
         self._timeout = timeout
         self._accepted: OrderedDict[Situation, None] = OrderedDict()
         self._waiting: list[_Request] = []
@@ -77,7 +77,7 @@ class Admission:
             waiting, self._waiting = self._waiting, []
         for request in waiting:
             what = "nothing was changed: the daemon let it go"
-            request.finish(Unavailable(Problem(what, self._testbed.name)))
+            request.answer_with(Unavailable(Problem(what, self._testbed.name)))
         self._pool.shutdown(cancel_futures=True)
 
     def submit(self, operation: Operation) -> "Future[Row]":
@@ -95,9 +95,9 @@ class Admission:
             if isinstance(error, Outdated):  # other changes came first
                 self._let_wait(request)
             else:
-                request.finish(error or request.outcome)
+                request.answer_with(error or request.outcome)
 
-        self._controller.submit(self._joint([request])).add_done_callback(answer)
+        self._controller.submit(self._join_operations([request])).add_done_callback(answer)
         return request.answer
 
     def prove(self, cluster: str, period: int) -> "Future[None]":
@@ -113,16 +113,16 @@ class Admission:
                 what = f"a period of {period} ns" if known else f"cluster {cluster[:40]!r} does not exist"
                 raise BadInput(Problem(what, "prove"))
             changed = {**membership.clusters, cluster: replace(known, period=period)}
-            return situation(changed.values(), self._ground)
+            return find_situation(changed.values(), self._ground)
 
         found = self._controller.look(then)
-        return self._pool.submit(self._prove, found)
+        return self._pool.submit(self._prove_situation, found)
 
-    def _prove(self, found: Situation, advise: bool = True) -> None:
+    def _prove_situation(self, found: Situation, advise: bool = True) -> None:
         """Raises ObjectiveBroken; what was proven is known to changes of the membership, too."""
         if not found or found in self._accepted:
             return
-        check(found, self._testbed, self._timeout, advise=advise)
+        check_objectives(found, self._testbed, self._timeout, advise=advise)
         self._accepted[found] = None
         while len(self._accepted) > _REMEMBERED:
             self._accepted.popitem(last=False)
@@ -140,53 +140,53 @@ class Admission:
         with self._lock:
             group, self._waiting = self._waiting, []
         try:
-            self._decide(group)
+            self._decide_group(group)
         except Exception as error:
             _log.exception("%s: a defect; changes were not proven", self._testbed.name)
             for request in group:
                 if not request.answer.done():
-                    request.finish(error)
+                    request.answer_with(error)
 
-    def _decide(self, group: Sequence[_Request]) -> None:
+    def _decide_group(self, group: Sequence[_Request]) -> None:
         """Prove and carry out a group as one change, or each half of it by itself."""
         for _ in range(_ATTEMPTS):
             group = [request for request in group if not request.answer.cancelled()]
             if not group:
                 return
             try:
-                self._prove(self._left_by(group), advise=len(group) == 1)
-                self._controller.submit(self._joint(group)).result()
+                self._prove_situation(self._left_by(group), advise=len(group) == 1)
+                self._controller.submit(self._join_operations(group)).result()
             except Outdated:
                 continue
             except OlafError as error:
                 if len(group) == 1:
-                    group[0].finish(error)
+                    group[0].answer_with(error)
                     return
                 half = len(group) // 2
-                self._decide(group[:half])
-                self._decide(group[half:])
+                self._decide_group(group[:half])
+                self._decide_group(group[half:])
                 return
             for request in group:
-                request.finish(request.outcome)
+                request.answer_with(request.outcome)
             return
         what = "other changes came first, again and again"
         for request in group:
-            request.finish(OlafError(Problem(what, self._testbed.name, "try again in a moment")))
+            request.answer_with(OlafError(Problem(what, self._testbed.name, "try again in a moment")))
 
     def _left_by(self, group: Sequence[_Request]) -> Situation:
         """Return the situation that a group would leave; empty when it leaves no new one to verify."""
 
         def left(membership: Membership) -> Situation:
-            return _new(membership, _planned(membership, group).change, self._ground)
+            return _find_new_situation(membership, _plan_group(membership, group).change, self._ground)
 
         return self._controller.look(left)
 
-    def _joint(self, group: Sequence[_Request]) -> Operation:
+    def _join_operations(self, group: Sequence[_Request]) -> Operation:
         """Return a group as one operation, if the situation it leaves does not have to be verified first."""
 
         def joint(membership: Membership) -> Planned:
-            planned = _planned(membership, [request for request in group if request.begin()])
-            then = _new(membership, planned.change, self._ground)
+            planned = _plan_group(membership, [request for request in group if request.claim_turn()])
+            then = _find_new_situation(membership, planned.change, self._ground)
             if then and then not in self._accepted:
                 raise Outdated
             return planned
@@ -194,7 +194,7 @@ class Admission:
         return joint
 
 
-def _planned(membership: Membership, group: Sequence[_Request]) -> Planned:
+def _plan_group(membership: Membership, group: Sequence[_Request]) -> Planned:
     """Return what a group changes, each operation after those before it; each keeps its own outcome."""
     after = membership if len(group) == 1 else membership.copy()
     change: Change = {}
@@ -213,12 +213,12 @@ def _planned(membership: Membership, group: Sequence[_Request]) -> Planned:
     return Planned(change, {}, commands)
 
 
-def _new(membership: Membership, change: Change, ground: Ground) -> Situation:
+def _find_new_situation(membership: Membership, change: Change, ground: Ground) -> Situation:
     """Return the situation after a change; empty when there is nothing to verify, or nothing new."""
     if all(new is None for new in change.values()):
         return ()  # a member may always leave
     made = [new for new in change.values() if isinstance(new, Cluster)]
     if not any(each.objective for each in (*membership.clusters.values(), *made)):
         return ()
-    then = situation(membership.after(change).values(), ground)
-    return () if then == situation(membership.clusters.values(), ground) else then
+    then = find_situation(membership.after(change).values(), ground)
+    return () if then == find_situation(membership.clusters.values(), ground) else then

@@ -25,15 +25,15 @@ class Reported(Generic[What]):
         """A report."""
         now = self._clock()
         with self._lock:
-            self._forget(now)
+            self._forget_old(now)
             self._reported.update({name: (what, now) for name, what in reports.items()})
 
-    def known(self) -> dict[str, What]:
+    def recent_reports(self) -> dict[str, What]:
         """Return what was reported recently."""
         with self._lock:
-            self._forget(self._clock())
+            self._forget_old(self._clock())
             return {name: what for name, (what, _) in self._reported.items()}
 
-    def _forget(self, now: float) -> None:
+    def _forget_old(self, now: float) -> None:
         since = now - KNOWN_SECONDS
         self._reported = {name: each for name, each in self._reported.items() if each[1] >= since}

@@ -16,9 +16,9 @@ from ipaddress import IPv4Address
 from itertools import chain, islice
 from typing import TypeVar
 
-from olafctl.control.desired import desired, index_range, of_clusters
-from olafctl.control.plan import Plan, QueuePlan, plan
-from olafctl.control.state import DeviceState, QueueState, State, device_state
+from olafctl.control.desired import desired_state, index_range, of_clusters
+from olafctl.control.plan import ChangePlan, QueuePlan, plan_changes
+from olafctl.control.state import DeviceState, PipelineState, QueueState, device_state
 from olafctl.membership.model import Cluster
 from olafctl.queue import settings
 from olafctl.queue.settings import Change as SettingsChange
@@ -66,44 +66,46 @@ class Check:
         self._extra: dict[str, list[Entity]] = {name: [] for name in sessions}
         self._of_queues: Mapping[str, QueuePlan] = {}
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"check {testbed.name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_comparison, name=f"check {testbed.name}", daemon=True
+        )
         self._thread.start()
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the comparison has ended, with a result or an error."""
         return not self._thread.is_alive()
 
-    def wrote(self, changes: Plan, reset: Iterable[tuple[int, int]]) -> None:
+    def note_writes(self, changes: ChangePlan, reset: Iterable[tuple[int, int]]) -> None:
         """Note that these changes will be made, and that these ranges of indices will be reset."""
         for step in changes.steps:
-            self._written.update((step.device, _place(change.entity)) for change in step.changes)
+            self._written.update((step.device, _key_of_entity(change.entity)) for change in step.changes)
         parts = chain.from_iterable(queue.settings for queue in changes.queues.values())
         for first, last in chain(reset, ((part.first, part.last) for part in parts)):
             self._written_indices.update(range(first, last + 1))
 
-    def found(self) -> Plan:
+    def find_plan(self) -> ChangePlan:
         """Return the plan that repairs the devices. Call it after the comparison has ended, between
         changes."""
         wanted = {
-            name: self._unwritten(name, map(session.decoded, self._missing[name]))
+            name: self._drop_written(name, map(session.decoded, self._missing[name]))
             for name, session in self._sessions.items()
         }
-        actual = {name: self._unwritten(name, extra) for name, extra in self._extra.items()}
+        actual = {name: self._drop_written(name, extra) for name, extra in self._extra.items()}
         queues = {
             engine: QueuePlan(queue.registers, self._unwritten_settings(queue.settings))
             for engine, queue in self._of_queues.items()
         }
-        return Plan(plan(State(actual), State(wanted)).steps, queues)
+        return ChangePlan(plan_changes(PipelineState(actual), PipelineState(wanted)).steps, queues)
 
     def stop(self) -> None:
         """Stop after the current piece; its sessions may be closed then."""
         self._ended.set()
 
-    def _run(self) -> None:
+    def _run_comparison(self) -> None:
         try:
             began = time.thread_time()
-            for _ in self._pieces():
+            for _ in self._compare_in_pieces():
                 if self._ended.wait(_REST * (time.thread_time() - began)):
                     return
                 began = time.thread_time()
@@ -114,40 +116,40 @@ class Check:
                 _log.exception("%s: a defect; the devices were not compared", self._testbed.name)
             self.error = OlafError(Problem(f"cannot compare: {error}", self._testbed.name))
 
-    def _pieces(self) -> Iterator[None]:
+    def _compare_in_pieces(self) -> Iterator[None]:
         """Yield the whole comparison; a pause may be made at each step."""
         engines, topology = self._testbed.engines, Topology(self._testbed)
         indices: list[list[IndexRange]] = [[] for _ in engines]
-        base = desired(self._testbed, ())
-        yield from self._want(base)
+        base = desired_state(self._testbed, ())
+        yield from self._want_state(base)
         for cluster in self._clusters:
             for engine, parts in zip(engines, indices, strict=True):
                 parts.append(index_range(cluster, engine, topology))
             wanted_of = of_clusters([cluster], topology=topology, passing_by=self._passing_by)
-            yield from self._want(wanted_of)
+            yield from self._want_state(wanted_of)
         for name, session in self._sessions.items():
             for table in session.program.tables.values():
-                yield from self._compare(name, session.encoded_entries(table.alias))
-            yield from self._compare(name, session.encoded_groups())
+                yield from self._compare_entities(name, session.encoded_entries(table.alias))
+            yield from self._compare_entities(name, session.encoded_groups())
         actual, wanted = {}, {}
         for engine, parts in zip(engines, indices, strict=True):
             queue, requested = self._queues[engine.name], base.queues[engine.name].registers
             actual[engine.name] = QueueState({name: queue.read(name) for name in requested}, queue.settings())
             wanted[engine.name] = QueueState(requested, settings.with_default(engine.indices, parts))
-        self._of_queues = plan(State(queues=actual), State(queues=wanted)).queues
+        self._of_queues = plan_changes(PipelineState(queues=actual), PipelineState(queues=wanted)).queues
 
-    def _want(self, state: State) -> Iterator[None]:
+    def _want_state(self, state: PipelineState) -> Iterator[None]:
         for name, device in state.devices.items():
             encode = self._sessions[name].encoded
             entities: Iterable[Entity] = chain(device.entries.values(), device.groups.values())
-            for piece in _sliced(entities, _PIECE):
+            for piece in _slice_items(entities, _PIECE):
                 self._missing[name].update(map(encode, piece))
                 yield
 
-    def _compare(self, name: str, held: Iterable[bytes]) -> Iterator[None]:
+    def _compare_entities(self, name: str, held: Iterable[bytes]) -> Iterator[None]:
         """Remove from both sides the entities that the device holds and should hold; the rest differs."""
         session, missing = self._sessions[name], self._missing[name]
-        for piece in _sliced(held, _PIECE):
+        for piece in _slice_items(held, _PIECE):
             for encoded in piece:
                 if encoded in missing:
                     missing.remove(encoded)
@@ -161,11 +163,12 @@ class Check:
                     self._extra[name].append(entity)
             yield
 
-    def _unwritten(self, name: str, entities: Iterable[Entity]) -> DeviceState:
+    def _drop_written(self, name: str, entities: Iterable[Entity]) -> DeviceState:
         return device_state(
             entity
             for entity in entities
-            if isinstance(entity, TableEntry | MulticastGroup) and (name, _place(entity)) not in self._written
+            if isinstance(entity, TableEntry | MulticastGroup)
+            and (name, _key_of_entity(entity)) not in self._written
         )
 
     def _unwritten_settings(self, parts: Iterable[SettingsChange]) -> tuple[SettingsChange, ...]:
@@ -177,12 +180,12 @@ class Check:
         )
 
 
-def _place(entity: Entity) -> Hashable:
+def _key_of_entity(entity: Entity) -> Hashable:
     """Return the key that identifies an entity in its device."""
     return entity.key if isinstance(entity, TableEntry) else str(entity)
 
 
-def _sliced(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+def _slice_items(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
     rest = iter(items)
     while piece := list(islice(rest, size)):
         yield piece

@@ -27,7 +27,7 @@ from olafctl.daemon.loaded import Status, Stored
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.membership.interface import Event, MembershipStore
-from olafctl.membership.membership import Change, Membership, affected
+from olafctl.membership.membership import Change, Membership, find_affected
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.testbed.model import Testbed
@@ -90,8 +90,8 @@ class Controller:
         self._apart: Sequence[str] = ()
         """Sections in which the leader's testbed is another one."""
         self._stood_back = False
-        self._stored.load(leads=bool(self.term))
-        self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
+        self._stored.load_rows(leads=bool(self.term))
+        self._thread = threading.Thread(target=self._run_thread, name=f"controller {self.name}", daemon=True)
 
     def start(self) -> None:
         """Connect to the devices and begin to make changes."""
@@ -99,7 +99,7 @@ class Controller:
 
     def close(self) -> None:
         """Finish the current batch, refuse waiting changes, and leave the devices unchanged."""
-        self._stored.end()
+        self._stored.end_watches()
         self._requests.put(None)
         self._thread.join()
         self.southbound.close()
@@ -136,19 +136,19 @@ class Controller:
         return self._stored.place
 
     @property
-    def waiting(self) -> int:
+    def waiting_changes(self) -> int:
         """Changes that wait for their turn."""
         return self._requests.qsize()
 
     def status(self, summary: bool = False) -> Status:
         """Return the membership as it is, without secrets; of a ``summary`` no clusters and members."""
-        with self._stored.locked() as stored:
+        with self._stored.hold_lock() as stored:
             damage = stored.damage
             return Status(
                 self.name,
                 stored.revision,
-                self._ready and not damage,
-                damage or ("" if self._ready else self._problem),
+                self._is_ready and not damage,
+                damage or ("" if self._is_ready else self._problem),
                 self.term,
                 self._leadership.leader,
                 [] if summary else [cluster.shown() for cluster in stored.clusters.values()],
@@ -156,7 +156,7 @@ class Controller:
             )
 
     @property
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         """Whether the devices are known to hold what is stored."""
         return self._stored.loaded and self.southbound.ready
 
@@ -166,7 +166,7 @@ class Controller:
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """Return the result of ``question`` about the membership, which does not change in the meantime."""
-        with self._stored.locked() as stored:
+        with self._stored.hold_lock() as stored:
             return question(stored.membership)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float = 1.0) -> Iterator[list[Event]]:
@@ -175,13 +175,13 @@ class Controller:
 
     # The thread
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         while True:
-            with self._surviving():
+            with self._survive_defects():
                 self._take_role()
-                self._keep()
-            batch, ends = self._waiting()
-            with self._surviving():
+                self._work_between_changes()
+            batch, ends = self._take_waiting()
+            with self._survive_defects():
                 self._carry_out(batch)
             for request in batch:
                 if not request.answer.done():
@@ -193,7 +193,7 @@ class Controller:
                 return
 
     @contextmanager
-    def _surviving(self) -> Iterator[None]:
+    def _survive_defects(self) -> Iterator[None]:
         """After a defect this thread goes on: it reads everything again, as after a restart."""
         try:
             yield
@@ -203,15 +203,15 @@ class Controller:
             self._stored.loaded = False
             self.southbound.close()
 
-    def _keep(self) -> None:
+    def _work_between_changes(self) -> None:
         """Do the work between changes: follow the leader, or keep the devices equal to the membership."""
         if not self.term:
-            self._follow()
-        elif not self._ready:
-            self._equalise()
-        elif self.southbound.settling and not self._settled():
+            self._follow_leader()
+        elif not self._is_ready:
+            self._equalise_devices()
+        elif self.southbound.has_unsettled and not self._settle_members():
             pass
-        elif self.southbound.checking:
+        elif self.southbound.is_checking:
             self._finish_check()
         elif time.monotonic() >= self._next_check:
             self._begin_check()
@@ -233,30 +233,30 @@ class Controller:
         self._stored.loaded = False
         self._next_check = 0.0
 
-    def _follow(self) -> None:
+    def _follow_leader(self) -> None:
         """Keep up with the changes that the leader stores."""
         try:
             if not self._stored.loaded:
-                self._stored.load(leads=bool(self.term))
-            self._stored.follow()
+                self._stored.load_rows(leads=bool(self.term))
+            self._stored.follow_history()
             if self._leadership.leader and not self._stood_back:
-                self._apart = self._stored.apart
+                self._apart = self._stored.differing_sections
             if self._apart:
                 what = f"its testbed is another one than the leader's, in {', '.join(self._apart)}"
                 remedy = "it does not lead: give all controllers the same file, and start this one again"
-                self._note(OlafError(Problem(what, self.name, remedy)))
+                self._note_problem(OlafError(Problem(what, self.name, remedy)))
             else:
                 self._problem = self._leadership.trouble
         except OlafError as error:
             # A history that no longer reaches back to what is known here begins with all rows.
             self._stored.loaded = False
-            self._note(error)
+            self._note_problem(error)
 
-    def _waiting(self) -> tuple[list[_Request], bool]:
+    def _take_waiting(self) -> tuple[list[_Request], bool]:
         """Return the requests that wait now, after waiting for the first one or for the next check."""
-        patience = self._next_check - time.monotonic() if self._ready else _RETRY_SECONDS
+        patience = self._next_check - time.monotonic() if self._is_ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
-        if self.southbound.checking or self.southbound.settling:
+        if self.southbound.is_checking or self.southbound.has_unsettled:
             patience = min(_CHECK_POLL, self._leadership.patience)
         batch: list[_Request] = []
         try:
@@ -270,34 +270,34 @@ class Controller:
         except queue.Empty:
             return batch, False
 
-    def _equalise(self) -> bool:
+    def _equalise_devices(self) -> bool:
         """Make the devices equal to the membership; True when they are."""
         self._next_check = time.monotonic() + self._check_every
         try:
             self._leadership.check()
             if not self._stored.loaded:
-                self._stored.load(leads=bool(self.term))
+                self._stored.load_rows(leads=bool(self.term))
             self.southbound.reconcile(tuple(self._stored.membership.snapshot()))
             self._free_indices()
-            self._stored.abandon()
+            self._stored.abandon_change()
         except OlafError as error:
-            self._note(error)
+            self._note_problem(error)
             return False
         self._problem = ""
         return True
 
-    def _settled(self) -> bool:
+    def _settle_members(self) -> bool:
         """Let all engines know the members that have settled; False when a device failed."""
         try:
-            self.southbound.settle(self._stored.cluster_at)
+            self.southbound.settle_workers(self._stored.cluster_at)
         except OlafError as error:
-            self._note(error)
+            self._note_problem(error)
             return False
         return True
 
     def _begin_check(self) -> None:
         """Start a comparison of the devices with the membership, and a check of the store; changes go on."""
-        self._stored.inspect()
+        self._stored.inspect_store()
         self.southbound.begin_check(self._stored.membership.snapshot())
         self._free_indices()
 
@@ -306,10 +306,10 @@ class Controller:
         try:
             self.southbound.finish_check()
         except OlafError as error:
-            self._note(error)
+            self._note_problem(error)
         self._next_check = time.monotonic() + self._check_every
 
-    def _note(self, error: OlafError) -> None:
+    def _note_problem(self, error: OlafError) -> None:
         if str(error) != self._problem:
             _log.warning("%s: %s", self.name, error)
         self._problem = str(error)
@@ -319,10 +319,12 @@ class Controller:
             return
         self._take_role()  # it may lead only since it waited for this batch
         if not self._leadership.term:
-            self._refuse(batch, NotLeader(self._leadership.leader, self._leadership.trouble))
+            self._refuse_requests(batch, NotLeader(self._leadership.leader, self._leadership.trouble))
             return
-        if not self._ready and not self._equalise():
-            self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
+        if not self._is_ready and not self._equalise_devices():
+            self._refuse_requests(
+                batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name))
+            )
             return
         self._free_indices()
         before: dict[str, tuple[Cluster, ...]] = {}
@@ -330,7 +332,7 @@ class Controller:
         planned: list[tuple[_Request, Planned]] = []
         refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
-        with self._stored.locked() as stored:
+        with self._stored.hold_lock() as stored:
             membership = stored.membership
             for position, request in enumerate(batch, 1):
                 try:
@@ -340,7 +342,7 @@ class Controller:
                         _log.exception("%s: a defect; the change is refused", self.name)
                     refused.append((request, error))
                     continue
-                for name in affected(membership, plan.change) - before.keys():
+                for name in find_affected(membership, plan.change) - before.keys():
                     before[name] = membership.clusters_named([name])
                 membership.apply(plan.change)
                 change.update(plan.change)
@@ -351,12 +353,14 @@ class Controller:
                     break
             after, macs = membership.clusters_named(before), dict(membership.macs)
         try:
-            self._make(change, [each for group in before.values() for each in group], after, macs, planned)
+            self._make_change(
+                change, [each for group in before.values() for each in group], after, macs, planned
+            )
         except OlafError as error:
             self._stored.loaded = False
-            self._equalise()
-            self._stored.inspect()
-            self._undone(planned, refused, error)
+            self._equalise_devices()
+            self._stored.inspect_store()
+            self._retry_undone(planned, refused, error)
         else:
             for request, plan in planned:
                 request.answer.set_result(plan.answer)
@@ -375,7 +379,7 @@ class Controller:
         except OlafError as error:
             _log.warning("%s: the queue cannot be read: %s", self.name, error)
 
-    def _undone(
+    def _retry_undone(
         self,
         planned: Sequence[tuple[_Request, Planned]],
         refused: Sequence[tuple[_Request, Exception]],
@@ -388,11 +392,11 @@ class Controller:
             for request in requests:
                 self._carry_out([request])
         else:
-            self._refuse(requests, error)
+            self._refuse_requests(requests, error)
         for request, _ in refused:
             self._carry_out([request])
 
-    def _make(
+    def _make_change(
         self,
         change: Change,
         before: Sequence[Cluster],
@@ -402,14 +406,14 @@ class Controller:
     ) -> None:
         """Make one change of the store and the devices. Raises OlafError; then all of it must be undone."""
         if change:
-            self._stored.begin(change)
-            self.southbound.apply(before, after, macs)
+            self._stored.begin_change(change)
+            self.southbound.apply_change(before, after, macs)
         for _, plan in planned:
             for command, first, last in plan.commands:
-                self.southbound.command(command, first, last)
+                self.southbound.send_command(command, first, last)
         if change:
-            self._stored.finish(change)
+            self._stored.finish_change(change)
 
-    def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
+    def _refuse_requests(self, requests: Sequence[_Request], error: OlafError) -> None:
         for request in requests:
             request.answer.set_exception(error)

@@ -12,19 +12,19 @@ from olafctl.daemon.controller import CHECK_SECONDS, Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
-from olafctl.daemon.keeping import noted
+from olafctl.daemon.keeping import leave_note
 from olafctl.daemon.leases import Leases
-from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.listener import MessageListener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.site import Site
-from olafctl.daemon.web.look import Kept
+from olafctl.daemon.web.look import OwnedDeployment
 from olafctl.daemon.web.looks import Looks
 from olafctl.daemon.web.server import Web
 from olafctl.membership.operations import Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.address import Tls
 
@@ -44,7 +44,7 @@ class Shared:
 
 
 @contextmanager
-def serving(
+def serve_deployments(
     sites: Sequence[Site],
     address: str,
     tls: Tls | None = None,
@@ -69,18 +69,28 @@ def serving(
             audit = AuditLog(audit_log)
             stack.callback(audit.close)
         owned = {
-            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease, audit, check_every))
+            site.testbed.name: stack.enter_context(
+                _own_site(site, shared, address, lease, audit, check_every)
+            )
             for site in sites
         }
         metrics = Metrics(owned)
         server = Server(
-            owned, address, tls, token, audit=audit, called=metrics.called, stranger=metrics.stranger
+            owned,
+            address,
+            tls,
+            token,
+            audit=audit,
+            called=metrics.count_call,
+            stranger=metrics.count_stranger,
         )
         stack.callback(server.stop)
         for site in sites:
-            stack.enter_context(noted(site.folder, server.address))
+            stack.enter_context(leave_note(site.folder, server.address))
         if web:
-            looks = Looks(lambda: {name: Kept(each) for name, each in list(owned.items())}, audit_log)
+            looks = Looks(
+                lambda: {name: OwnedDeployment(each) for name, each in list(owned.items())}, audit_log
+            )
             served = Web(looks, web, tls, token, owned, metrics)
             stack.callback(served.stop)
             server.page = served.address
@@ -88,7 +98,7 @@ def serving(
 
 
 @contextmanager
-def _owning(
+def _own_site(
     site: Site,
     shared: Shared | None,
     address: str,
@@ -103,11 +113,13 @@ def _owning(
             controller = _among_others(site, shared, address, check_every, stack)
         controller.start()
         stack.callback(controller.close)
-        operations = Operations(ground(site.testbed))
+        operations = Operations(make_ground(site.testbed))
         admission = Admission(controller, site.testbed)
         stack.callback(admission.close)
         notices = Notices(controller, site.testbed)
-        listener = Listener(controller, admission, operations, notices, site.testbed, lease, audit=audit)
+        listener = MessageListener(
+            controller, admission, operations, notices, site.testbed, lease, audit=audit
+        )
         stack.callback(listener.close)
         leases = Leases(controller, admission.submit)
         stack.callback(leases.close)

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.control import members
-from olafctl.control.deploy import find, find_running, recorded
-from olafctl.control.locks import CHANGE, held, unless_changing
-from olafctl.control.status import Kept
+from olafctl.control.deploy import find_deployment, find_running, recorded_testbed
+from olafctl.control.locks import CHANGE, hold_lock, unless_changing
+from olafctl.control.status import KeptMembership
 from olafctl.control.store import Store, folder_of, is_others
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert, olaf_pb2
 from olafctl.daemon.api.calls import Calls, Owned
-from olafctl.daemon.api.client import ADDRESS, Client, request_of
+from olafctl.daemon.api.client import ADDRESS, DaemonClient, request_of
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.daemon.etcd.client import Etcd
@@ -31,7 +31,7 @@ from olafctl.daemon.leadership import Alone
 from olafctl.daemon.loaded import Status
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate import audit
-from olafctl.daemon.site import Standing
+from olafctl.daemon.site import RunningDeployment
 from olafctl.membership import sqlite
 from olafctl.membership.interface import MembershipStore
 from olafctl.membership.model import Cluster
@@ -39,14 +39,14 @@ from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.rules import NoRoom
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _NOTE = "daemon"
 
 
 @contextmanager
-def noted(folder: Path, address: str) -> Iterator[None]:
+def leave_note(folder: Path, address: str) -> Iterator[None]:
     """Let others find the daemon at ``address`` meanwhile. Raises OlafError."""
     note = folder / _NOTE
     try:
@@ -61,7 +61,7 @@ def noted(folder: Path, address: str) -> Iterator[None]:
 
 
 @contextmanager
-def keeper(folder: Path) -> Iterator[Client | None]:
+def open_keeper(folder: Path) -> Iterator[DaemonClient | None]:
     """A client of the daemon that keeps the deployment in ``folder``; None when no daemon does.
 
     Raises OlafError when one does and does not answer.
@@ -73,8 +73,8 @@ def keeper(folder: Path) -> Iterator[Client | None]:
         if not address or not is_others(Store(folder)):
             yield None
             return
-    with Client(address) as client:
-        yield client if _keeps(client, folder) else None
+    with DaemonClient(address) as client:
+        yield client if _is_keeper(client, folder) else None
 
 
 def is_elsewhere(folder: Path) -> bool:
@@ -82,7 +82,7 @@ def is_elsewhere(folder: Path) -> bool:
     return is_others(Store(folder))
 
 
-def _keeps(client: Client, folder: Path) -> bool:
+def _is_keeper(client: DaemonClient, folder: Path) -> bool:
     try:
         client.call("GetStatus", deployment=folder.name, summary=True)
     except BadInput:
@@ -100,11 +100,11 @@ def _keeps(client: Client, folder: Path) -> bool:
     return True
 
 
-def kept_by(client: Client, deployment: str) -> Kept:
+def kept_by(client: DaemonClient, deployment: str) -> KeptMembership:
     """Return the membership that a daemon keeps. Raises OlafError."""
     [status] = client.call("GetStatus", deployment=deployment).deployments
     # Who leads has read it; what keeps it from being ready is at the devices.
-    return Kept(client.address, clusters_of(status), "" if status.term else status.problem)
+    return KeptMembership(client.address, clusters_of(status), "" if status.term else status.problem)
 
 
 _AGAIN = 1.0
@@ -112,19 +112,21 @@ _AGAIN = 1.0
 Report = Callable[[tuple[Cluster, ...]], None]
 
 
-def follow(address: str, deployment: str, report: Report) -> None:
+def follow_membership(address: str, deployment: str, report: Report) -> None:
     """Have a thread ``report`` the clusters, with their members, of a daemon at ``address``.
 
     Now and after every change, of several at once where they come fast. Without an answer it asks again.
     """
-    threading.Thread(target=_run, args=(address, deployment, report), name="membership", daemon=True).start()
+    threading.Thread(
+        target=_run_follower, args=(address, deployment, report), name="membership", daemon=True
+    ).start()
 
 
-def _run(address: str, deployment: str, report: Report) -> None:
+def _run_follower(address: str, deployment: str, report: Report) -> None:
     pause = threading.Event()
     while True:
         try:
-            with Client(address) as client:
+            with DaemonClient(address) as client:
                 while True:
                     [status] = client.call("GetStatus", deployment=deployment).deployments
                     report(clusters_of(status))
@@ -137,7 +139,9 @@ _LEADS_SECONDS = 10.0
 
 
 @contextmanager
-def reading(deployment: str, endpoints: str | None, certificates: Path | None) -> Iterator[MembershipStore]:
+def open_for_reading(
+    deployment: str, endpoints: str | None, certificates: Path | None
+) -> Iterator[MembershipStore]:
     """The store in etcd, else this machine's. Raises OlafError."""
     if endpoints:
         with closing(Etcd(endpoints.split(","), certificates)) as etcd:
@@ -150,25 +154,27 @@ def reading(deployment: str, endpoints: str | None, certificates: Path | None) -
         yield store
 
 
-def kept_in(deployed: Store, endpoints: str, certificates: Path | None) -> Kept:
+def kept_in(deployed: Store, endpoints: str, certificates: Path | None) -> KeptMembership:
     """Return a deployment's membership as an etcd has it. Raises OlafError, also where it has none."""
     name = deployed.folder.name
-    with reading(name, endpoints, certificates) as store:
+    with open_for_reading(name, endpoints, certificates) as store:
         revision, rows = store.rows()
     if not revision:
         raise OlafError(Problem(f"{store.place} has no membership of it", name, "give another --etcd"))
-    return Kept(None, members.with_rows(recorded(deployed), rows).clusters)
+    return KeptMembership(None, members.with_rows(recorded_testbed(deployed), rows).clusters)
 
 
 @contextmanager
-def changing(deployment: str, endpoints: str | None, certificates: Path | None) -> Iterator[MembershipStore]:
+def open_for_changing(
+    deployment: str, endpoints: str | None, certificates: Path | None
+) -> Iterator[MembershipStore]:
     """The store, which no daemon changes meanwhile; a new one where that of this machine is damaged.
 
     Raises OlafError when a daemon owns it.
     """
     folder = folder_of(deployment)
     if not endpoints:
-        with held(folder, CHANGE):
+        with hold_lock(folder, CHANGE):
             sqlite.put_aside(folder)
             with closing(sqlite.SqliteStore(folder)) as store:
                 yield store
@@ -176,13 +182,13 @@ def changing(deployment: str, endpoints: str | None, certificates: Path | None) 
     with closing(Etcd(endpoints.split(","), certificates)) as etcd:
         leadership = EtcdLeadership(etcd, deployment, "")
         try:
-            _await(leadership, deployment)
+            _await_leading(leadership, deployment)
             yield EtcdStore(etcd, deployment, leadership)
         finally:
             leadership.close()
 
 
-def _await(leadership: EtcdLeadership, deployment: str) -> None:
+def _await_leading(leadership: EtcdLeadership, deployment: str) -> None:
     deadline = time.monotonic() + _LEADS_SECONDS
     while not leadership.term:
         if leadership.leader or time.monotonic() > deadline:
@@ -213,18 +219,18 @@ class LocalClient:
         """As :meth:`Client.call`."""
         request = request_of(name, {**fields, "deployment": self._name})
         if name == "GetStatus":
-            return olaf_pb2.GetStatusAnswer(deployments=[convert.status_message(self._status())])
+            return olaf_pb2.GetStatusAnswer(deployments=[convert.status_message(self._read_status())])
         if name == "GetQueues":
-            return self._queues()
+            return self._read_queues()
         try:
-            answer = self._change(name, request)
+            answer = self._make_change(name, request)
         except OlafError as error:
-            self._note(name, request, str(error)[:500])
+            self._note_in_audit(name, request, str(error)[:500])
             raise
-        self._note(name, request, "ok")
+        self._note_in_audit(name, request, "ok")
         return answer
 
-    def _note(self, name: str, request: Any, outcome: str) -> None:
+    def _note_in_audit(self, name: str, request: Any, outcome: str) -> None:
         """Add a change, or a refused one, to the audit log of daemons."""
         log = None
         try:
@@ -238,22 +244,22 @@ class LocalClient:
             if log is not None:
                 log.close()
 
-    def _change(self, name: str, request: Any) -> Any:
-        with self._owned() as owned:
+    def _make_change(self, name: str, request: Any) -> Any:
+        with self._own_deployment() as owned:
             calls, until = Calls({self._name: owned}), time.monotonic() + _PATIENCE
             while True:
                 try:
-                    answer = calls.answer(name, request)
+                    answer = calls.answer_call(name, request)
                     break
                 except NoRoom:
                     drains = owned.controller.look(lambda membership: bool(membership.draining))
                     if not drains or time.monotonic() > until:
                         raise
                     time.sleep(_LOOK_AGAIN)
-            while owned.controller.southbound.settling and time.monotonic() < until:
+            while owned.controller.southbound.has_unsettled and time.monotonic() < until:
                 time.sleep(_LOOK_AGAIN)
             if name in _TELL_MEMBERS:
-                owned.controller.southbound.flush()
+                owned.controller.southbound.flush_frames()
             return answer
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
@@ -262,8 +268,8 @@ class LocalClient:
         raise OlafError(Problem("no daemon keeps it, and only a daemon reports changes", self._name, remedy))
 
     @contextmanager
-    def _owned(self) -> Iterator[Owned]:
-        with closing(Standing(self.store)) as site:
+    def _own_deployment(self) -> Iterator[Owned]:
+        with closing(RunningDeployment(self.store)) as site:
             store = SqliteStore(self.store.folder)
             try:
                 controller = Controller(site, store, Alone(takes_over=False))
@@ -273,19 +279,19 @@ class LocalClient:
             with closing(controller), closing(Admission(controller, site.testbed)) as admission:
                 controller.start()
                 controller.submit(lambda membership: Planned({}, {})).result()  # the devices are reached then
-                operations = Operations(ground(site.testbed))
+                operations = Operations(make_ground(site.testbed))
                 notices = Notices(controller, site.testbed)
                 udp_port = site.testbed.udp_port
                 yield Owned(controller, admission, operations, notices, udp_port, controller.close)
 
-    def _status(self) -> Status:
+    def _read_status(self) -> Status:
         members.check_here(self.store)
-        testbed, running = find(self.store)
-        stopped = processes.stopped(self.store.folder)
+        testbed, running = find_deployment(self.store)
+        stopped = processes.list_stopped(self.store.folder)
         ready = running is not None and not stopped and running.alive()
         return Status(
             name=self._name,
-            revision=members.revision(self.store),
+            revision=members.stored_revision(self.store),
             ready=ready,
             problem="" if ready else "; ".join(stopped) or "is not running",
             term=0,
@@ -294,7 +300,7 @@ class LocalClient:
             members=[worker.to_row() for worker in testbed.workers],
         )
 
-    def _queues(self) -> Any:
+    def _read_queues(self) -> Any:
         _, running = find_running(self.store)
         queues = {engine: registers.read_all() for engine, registers in running.queues.items()}
         return convert.queues_message(queues, {}, {})

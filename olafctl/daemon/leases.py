@@ -39,7 +39,9 @@ class Leases:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         if every is not None:
-            self._thread = threading.Thread(target=self._run, args=(every,), name="leases", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run_checks, args=(every,), name="leases", daemon=True
+            )
             self._thread.start()
 
     def close(self) -> None:
@@ -48,7 +50,7 @@ class Leases:
         if self._thread is not None:
             self._thread.join()
 
-    def check(self) -> "list[Future[Row]]":
+    def remove_silent(self) -> "list[Future[Row]]":
         """Remove every member whose lease has run out; the answer to each removal."""
         members = self._controller.look(
             lambda membership: [each for each in membership.members.values() if each.lease]
@@ -70,19 +72,19 @@ class Leases:
             heard[member] = (frames, now if frames != before else since)
             if now - heard[member][1] >= member.lease:
                 _log.info("%s: %s was silent for %g s", self._controller.name, member.name, member.lease)
-                leaving.append(self._submit(_leave(member)))
+                leaving.append(self._submit(_leave_if_same(member)))
         self._heard = heard
         return leaving
 
-    def _run(self, every: float) -> None:
+    def _run_checks(self, every: float) -> None:
         while not self._ended.wait(every):
             try:
-                self.check()
+                self.remove_silent()
             except OlafError as error:
                 _log.warning("%s: leases: %s", self._controller.name, error)
 
 
-def _leave(member: Member) -> Operation:
+def _leave_if_same(member: Member) -> Operation:
     """Remove a member, if it is still the same one."""
 
     def leave(membership: Membership) -> Planned:

@@ -19,10 +19,10 @@ from olafctl.daemon.settling import Draining
 from olafctl.daemon.site import Site
 from olafctl.membership import backup
 from olafctl.membership.interface import HERE, Event, MembershipStore
-from olafctl.membership.membership import Change, Membership, parsed, rows
-from olafctl.membership.merge import fits
+from olafctl.membership.membership import Change, Membership, make_rows, parse_row
+from olafctl.membership.merge import check_fit
 from olafctl.membership.model import Cluster, Row
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafswitch import cache
 from olafswitch.errors import OlafError, Problem
 
@@ -60,7 +60,7 @@ class Stored:
         self._site = site
         self._store = store
         self.place = store.place
-        self._sections = {} if store.place == HERE else _digests(site.testbed.text)
+        self._sections = {} if store.place == HERE else _digest_sections(site.testbed.text)
         self._changed = threading.Condition()
         self._inspecting = threading.Lock()
         self.revision = 0
@@ -71,12 +71,12 @@ class Stored:
         """What the last inspection of the store found."""
 
     @contextmanager
-    def locked(self) -> Iterator["Stored"]:
+    def hold_lock(self) -> Iterator["Stored"]:
         """Nothing but this thread changes it meanwhile."""
         with self._changed:
             yield self
 
-    def load(self, leads: bool) -> None:
+    def load_rows(self, leads: bool) -> None:
         """Read all of it. The first time a leader stores the testbed's. Raises OlafError, also for one that
         was begun and is gone."""
         revision, stored = self._store.rows()
@@ -92,18 +92,18 @@ class Stored:
         except (KeyError, TypeError, ValueError) as error:
             what = f"the stored membership cannot be used: {error}"
             raise OlafError(Problem(what, self._name, "restore a backup: olafctl restore")) from None
-        fits(membership, ground(self._site.testbed))
+        check_fit(membership, make_ground(self._site.testbed))
         if leads:
             # The store does not know which updates wait in the queue.
             membership.drain_free()
         with self._changed:
             self.membership = membership
             self._draining = Draining()
-            self._note(revision)
+            self._note_revision(revision)
         self.loaded = True
 
     @property
-    def apart(self) -> Sequence[str]:
+    def differing_sections(self) -> Sequence[str]:
         """The sections in which this testbed is another one than that of who leads, or led last."""
         theirs: Row = self.membership.rows.get(_TESTBED, {}).get("sections", {})
         names = theirs.keys() | self._sections.keys() if theirs else ()
@@ -114,28 +114,28 @@ class Stored:
         member = self.membership.at(address)
         return None if member is None else self.membership.clusters[member.cluster]
 
-    def follow(self) -> None:
+    def follow_history(self) -> None:
         """Keep up with the changes that the leader stores. Raises OlafError."""
         for revision, events in groupby(self._store.history(self.revision), lambda each: each.revision):
-            change = parsed({event.key: event.row for event in events})
+            change = parse_row({event.key: event.row for event in events})
             with self._changed:
                 # Only the leader knows which indices drain.
                 for each in sorted(self.membership.draining):
                     self.membership.drained(each)
                 self.membership.apply(change)
-                self._note(revision)
+                self._note_revision(revision)
 
-    def begin(self, change: Change) -> None:
+    def begin_change(self, change: Change) -> None:
         """Write down a change that is about to reach the devices. Raises OlafError."""
-        self._store.begin(rows(change))
+        self._store.begin(make_rows(change))
 
-    def finish(self, change: Change) -> None:
+    def finish_change(self, change: Change) -> None:
         """Store a change that ``membership`` has already. Raises OlafError."""
-        revision = self._store.finish(rows(change))
+        revision = self._store.finish(make_rows(change))
         with self._changed:
-            self._note(revision)
+            self._note_revision(revision)
 
-    def abandon(self) -> None:
+    def abandon_change(self) -> None:
         """Forget a change that was interrupted, once the devices are as they were. Raises OlafError."""
         if self._store.intent() is not None:
             _log.warning("%s: undid a change that was interrupted", self._name)
@@ -145,7 +145,7 @@ class Stored:
         """Give back the indices of deleted clusters of which nothing waits; ``queues`` has one snapshot of
         each queue's registers, by engine."""
         with self._changed:
-            for each in self._draining.freed(sorted(self.membership.draining), queues):
+            for each in self._draining.find_freed(sorted(self.membership.draining), queues):
                 self.membership.drained(each)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float) -> Iterator[list[Event]]:
@@ -162,7 +162,7 @@ class Stored:
             else:
                 self._await_revision_after(since, patience)
 
-    def inspect(self) -> None:
+    def inspect_store(self) -> None:
         """Have the whole store read, by a thread of its own: a page that is damaged is not to be found by the
         change that needs it."""
 
@@ -182,9 +182,9 @@ class Stored:
 
     def backup(self) -> str:
         """Return all that is stored, keys and nonces included, as a backup has it. Raises OlafError."""
-        return backup.content(self._store, self._name)
+        return backup.backup_content(self._store, self._name)
 
-    def end(self) -> None:
+    def end_watches(self) -> None:
         """Let those that watch end."""
         with self._changed:
             self.ended = True
@@ -194,7 +194,7 @@ class Stored:
         """Release the store."""
         self._store.close()
 
-    def _note(self, revision: int) -> None:
+    def _note_revision(self, revision: int) -> None:
         """The store has the membership as it is now, as this revision."""
         self.revision = revision
         self.clusters, self.members = dict(self.membership.clusters), dict(self.membership.members)
@@ -205,7 +205,7 @@ class Stored:
             self._changed.wait_for(lambda: self.revision > since or self.ended, patience)
 
 
-def _digests(text: str) -> dict[str, str]:
+def _digest_sections(text: str) -> dict[str, str]:
     """Return a digest of each section of a testbed, but not of its clusters, with which a membership only
     begins."""
     sections = yaml.safe_load(text).items()

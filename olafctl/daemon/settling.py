@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from olafctl.control.handover import Range, waiting
+from olafctl.control.handover import Range, count_waiting
 from olafctl.membership.model import Cluster
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
@@ -20,7 +20,7 @@ class Draining:
         """For each range and engine, ``out_updates`` when the range began to drain, and its value at which
         all updates of that time have left. None when they have left."""
 
-    def freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
+    def find_freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
         """Return the ranges among ``ranges`` that are free now.
 
         ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
@@ -29,7 +29,7 @@ class Draining:
         known, free = {}, []
         for each in ranges:
             before = self._since.get(each, {})
-            left = {name: _left(before, name, registers) for name, registers in queues.items()}
+            left = {name: _left_to_drain(before, name, registers) for name, registers in queues.items()}
             if any(left.values()):
                 known[each] = left
             else:
@@ -38,12 +38,12 @@ class Draining:
         return free
 
 
-def _left(
+def _left_to_drain(
     before: Mapping[str, tuple[int, int] | None], queue: str, registers: Mapping[str, int]
 ) -> tuple[int, int] | None:
     """Return what must still leave one queue, in the form of :attr:`Draining._since`."""
     out = registers.get("out_updates", 0)
-    held = waiting(registers)
+    held = count_waiting(registers)
     since = before.get(queue, (out, out + held))
     if since is not None and out < since[0]:  # the counters were cleared
         since = out, out + held
@@ -89,16 +89,18 @@ class Settling:
         """Whether it is time to call :meth:`take_passed`."""
         return bool(self._left) and self._clock() >= self._next
 
-    def leaving(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> dict[IPv4Address, _Assignment]:
+    def find_leaving(
+        self, before: Sequence[Cluster], after: Sequence[Cluster]
+    ) -> dict[IPv4Address, _Assignment]:
         """Return the workers below the root whose assignment a change ends, each with that assignment.
 
         A worker that returns to the only assignment it had left is removed from :attr:`addresses`.
         """
         if not self._below:
             return {}
-        now = {worker.ip: _assignment(cluster) for cluster in after for worker in cluster.workers}
+        now = {worker.ip: _assignment_of(cluster) for cluster in after for worker in cluster.workers}
         was = {
-            worker.ip: _assignment(cluster)
+            worker.ip: _assignment_of(cluster)
             for cluster in before
             for worker in cluster.workers
             if self._topology.home(worker) in self._below
@@ -108,7 +110,7 @@ class Settling:
                 del self._left[address]
         return {address: old for address, old in was.items() if now.get(address) != old}
 
-    def begin(self, leaving: Mapping[IPv4Address, _Assignment]) -> None:
+    def begin_settling(self, leaving: Mapping[IPv4Address, _Assignment]) -> None:
         """Remember these workers; what their engines hold of them is not known yet."""
         for address, assignment in leaving.items():
             known = self._left[address].assignments if address in self._left else set()
@@ -123,7 +125,7 @@ class Settling:
         self._next = now + _POLL_SECONDS
         below = {name: queues[name] for name in self._below}
         for left in self._left.values():
-            if left.passed is None and left.draining.freed([(0, 0)], below):
+            if left.passed is None and left.draining.find_freed([(0, 0)], below):
                 left.passed = now
         passed = {
             address
@@ -148,5 +150,5 @@ class Settling:
         return seconds
 
 
-def _assignment(cluster: Cluster) -> _Assignment:
+def _assignment_of(cluster: Cluster) -> _Assignment:
     return cluster.number, cluster.first, cluster.epoch

@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import Protocol
 
 from olafctl.control import members
-from olafctl.control.deploy import current, deploy, find, find_running, recorded
-from olafctl.control.locks import CHANGE, held
-from olafctl.control.store import Role, Store, adopt
+from olafctl.control.deploy import (
+    current_testbed,
+    deploy_testbed,
+    find_deployment,
+    find_running,
+    recorded_testbed,
+)
+from olafctl.control.locks import CHANGE, hold_lock
+from olafctl.control.store import RecordRole, Store, adopt_testbed
 from olafctl.membership.interface import HERE
 from olafctl.membership.membership import rows_of
 from olafctl.membership.model import Cluster, Row
@@ -56,17 +62,17 @@ class Deployment:
         self._progress = progress
         self._locks = ExitStack()
         self._locked = False
-        record = store.record(Role.RUNNING)
+        record = store.record(RecordRole.RUNNING)
         if record is None and standby and testbed.machines:
-            adopt(testbed)  # the leader brings it up
+            adopt_testbed(testbed)  # the leader brings it up
         elif record is None:
-            deploy(testbed, progress)
+            deploy_testbed(testbed, progress)
         elif record.testbed != testbed.text:
             remedy = "deploy it first: olafctl deploy, while no daemon runs"
             raise BadInput(Problem("what runs was deployed from another text", str(testbed.source), remedy))
         if not standby:
             self._lock()
-        self.testbed = current(store)
+        self.testbed = current_testbed(store)
 
     @property
     def folder(self) -> Path:
@@ -74,12 +80,12 @@ class Deployment:
 
     def running(self) -> Running | None:
         self._lock()
-        _, running = find(self._store)
+        _, running = find_deployment(self._store)
         return running if running is not None and running.alive() else None
 
     def first(self) -> Mapping[str, Row]:
-        rows = members.stored(self._store)
-        return rows_of(recorded(self._store).clusters) if rows is None else rows
+        rows = members.stored_rows(self._store)
+        return rows_of(recorded_testbed(self._store).clusters) if rows is None else rows
 
     def kept(self, place: str) -> None:
         known = self._store.membership()
@@ -91,9 +97,9 @@ class Deployment:
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
         self.close()
-        deploy(replace(self.testbed, clusters=tuple(clusters)), self._progress, as_given=True)
+        deploy_testbed(replace(self.testbed, clusters=tuple(clusters)), self._progress, as_given=True)
         self._lock()
-        _, running = find(self._store)
+        _, running = find_deployment(self._store)
         assert running is not None
         return running
 
@@ -103,11 +109,11 @@ class Deployment:
 
     def _lock(self) -> None:
         if not self._locked:
-            self._locks.enter_context(held(self._store.folder, CHANGE))
+            self._locks.enter_context(hold_lock(self._store.folder, CHANGE))
             self._locked = True
 
 
-class Standing(Deployment):
+class RunningDeployment(Deployment):
     """A deployment that runs, for one change. Raises OlafError when it does not run."""
 
     def __init__(self, store: Store) -> None:

@@ -15,10 +15,10 @@ from ipaddress import IPv4Address
 from itertools import islice
 
 from olafctl.control import devices, shards
-from olafctl.control.desired import desired, index_range, of_clusters
+from olafctl.control.desired import desired_state, index_range, of_clusters
 from olafctl.control.pipeline import ASSIGN, REFUSALS, VNP4_1, VNP4_2, WORKERS
-from olafctl.control.plan import Plan, QueuePlan, plan
-from olafctl.control.state import State
+from olafctl.control.plan import ChangePlan, QueuePlan, plan_changes
+from olafctl.control.state import PipelineState
 from olafctl.daemon.checking import Check
 from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.settling import Settling
@@ -28,7 +28,7 @@ from olafctl.queue import settings
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.targets.interface import Registers, Running, device_name, of_root
-from olafctl.testbed.model import Engine
+from olafctl.testbed.model import TestbedEngine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
 from olafswitch.errors import OlafError, Problem
@@ -65,60 +65,62 @@ class Southbound:
             session.alive and session.is_primary for session in self._sessions.values()
         )
 
-    def reconcile(self, clusters: Sequence[Cluster]) -> Plan:
+    def reconcile(self, clusters: Sequence[Cluster]) -> ChangePlan:
         """Make the devices equal to these clusters, whatever they hold; returns what had to be changed.
 
         Raises OlafError when they cannot be reached or refuse.
         """
         self._equal = False
         self._end_check()
-        running = self._connected(clusters)
+        running = self._connect_devices(clusters)
         self._check_answers()
         pushed = devices.push_pipelines(running, self._sessions)
-        wanted = desired(self._site.testbed, clusters)
-        changes = devices.converge(running, self._sessions, wanted)
-        shards.balance(running, self._site.testbed, clusters)
+        wanted = desired_state(self._site.testbed, clusters)
+        changes = devices.converge_state(running, self._sessions, wanted)
+        shards.balance_shards(running, self._site.testbed, clusters)
         self._settling.clear()
         self._equal = True
         for name in pushed:
             _log.info("%s: pushed the pipeline of %s", self._site.testbed.name, name)
-        self._show(changes)
+        self._log_changes(changes)
         return changes
 
-    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster], macs: Mapping[str, int]) -> None:
+    def apply_change(
+        self, before: Sequence[Cluster], after: Sequence[Cluster], macs: Mapping[str, int]
+    ) -> None:
         """Take the devices from some clusters to what these are now, in an order in which no frame is lost;
         ``macs`` is how many members of all clusters have each MAC address now.
 
         Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         self._check_answers()
-        stays = _unchanged(before, after)
-        bridged = self._bridged(before, after, stays, macs)
-        leaving = self._settling.leaving(before, after)
-        held = self._rows(before, stays, bridged)
+        stays = _unchanged_replicas(before, after)
+        bridged = self._changed_bridges(before, after, stays, macs)
+        leaving = self._settling.find_leaving(before, after)
+        held = self._rows_of(before, stays, bridged)
         if any(worker.ip in leaving for cluster in after for worker in cluster.workers):
             # The engines above forget them first, so that none counts an update for the wrong cluster.
-            self._settling.begin(leaving)
-            known, held = held, self._rows(before, stays, bridged)
-            self._carry_out(plan(known, held))
-        rows = plan(held, self._rows(after, stays, bridged))
+            self._settling.begin_settling(leaving)
+            known, held = held, self._rows_of(before, stays, bridged)
+            self._carry_out(plan_changes(known, held))
+        rows = plan_changes(held, self._rows_of(after, stays, bridged))
         queues = {
             engine.name: QueuePlan(settings=tuple(self._changed_settings(before, after, engine)))
             for engine in self._site.testbed.engines
         }
         changes = replace(rows, queues=queues)
-        gone = set(map(_span, before)) - set(map(_span, after))
+        gone = set(map(_span_of, before)) - set(map(_span_of, after))
         self._carry_out(changes, gone)
         # What waits now was sent before.
-        self._settling.begin(leaving)
+        self._settling.begin_settling(leaving)
 
-    def _rows(
+    def _rows_of(
         self, clusters: Sequence[Cluster], without: Container[int], bridged: Container[str] = ()
-    ) -> State:
+    ) -> PipelineState:
         passing_by = self._settling.addresses
         return of_clusters(clusters, without, topology=self._topology, passing_by=passing_by, bridged=bridged)
 
-    def _bridged(
+    def _changed_bridges(
         self,
         before: Sequence[Cluster],
         after: Sequence[Cluster],
@@ -130,24 +132,24 @@ class Southbound:
         was = {each.mac for cluster in before for each in cluster.workers if each.replica not in stays}
         return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
 
-    def _carry_out(self, changes: Plan, gone: Collection[tuple[int, int]] = ()) -> None:
+    def _carry_out(self, changes: ChangePlan, gone: Collection[tuple[int, int]] = ()) -> None:
         """Make changes, and reset the settings of the indices that are ``gone``."""
         assert self._running is not None
         if self._check is not None:
-            self._check.wrote(changes, gone)
+            self._check.note_writes(changes, gone)
         self._equal = False
         devices.carry_out(changes, self._running, self._sessions)
-        for registers in self._queues().values():
+        for registers in self._find_queues().values():
             for first, last in gone:
                 registers.configure(first, last, IndexSettings())
         self._equal = True
 
     @property
-    def settling(self) -> bool:
+    def has_unsettled(self) -> bool:
         """Whether some engines do not know all members yet."""
         return bool(self._settling.addresses)
 
-    def settle(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
+    def settle_workers(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
         """Let all engines know the workers whose updates for an old cluster have passed by now.
 
         ``cluster_of`` gives the cluster that an address belongs to now, or None.
@@ -161,20 +163,20 @@ class Southbound:
             if cluster is not None:
                 others = {worker.replica for worker in cluster.workers if worker.ip != address}
                 known = of_clusters([cluster], others, topology=self._topology, passing_by={address})
-                self._carry_out(plan(known, self._rows([cluster], others)))
+                self._carry_out(plan_changes(known, self._rows_of([cluster], others)))
 
     def _changed_settings(
-        self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
+        self, before: Sequence[Cluster], after: Sequence[Cluster], engine: TestbedEngine
     ) -> Iterator[SettingsChange]:
         """Yield the settings of one engine's queue that change, without those of ranges that are gone."""
-        old = {_span(each): index_range(each, engine, self._topology) for each in before}
+        old = {_span_of(each): index_range(each, engine, self._topology) for each in before}
         for cluster in after:
-            known = old.get(_span(cluster))
+            known = old.get(_span_of(cluster))
             wanted = index_range(cluster, engine, self._topology)
-            yield from settings.changes((known,) if known else (), (wanted,))
+            yield from settings.find_changes((known,) if known else (), (wanted,))
 
     @property
-    def checking(self) -> bool:
+    def is_checking(self) -> bool:
         """Whether a check was begun and its result not dealt with."""
         return self._check is not None
 
@@ -183,32 +185,32 @@ class Southbound:
         :meth:`finish_check` repairs."""
         assert self._running is not None
         testbed = self._site.testbed
-        self._check = Check(self._sessions, self._queues(), testbed, clusters, self._settling.addresses)
+        self._check = Check(self._sessions, self._find_queues(), testbed, clusters, self._settling.addresses)
 
-    def finish_check(self) -> Plan:
+    def finish_check(self) -> ChangePlan:
         """Repair what a check found, once it is over; returns what had to be changed.
 
         Raises OlafError when the devices cannot be read or refuse; then what they hold is unknown until
         :meth:`reconcile`.
         """
         check = self._check
-        if check is None or not check.over:
-            return Plan()
+        if check is None or not check.has_ended:
+            return ChangePlan()
         assert self._running is not None
         self._check = None
         self._equal = False
         if check.error is not None:
             raise check.error
-        changes = check.found()
+        changes = check.find_plan()
         devices.carry_out(changes, self._running, self._sessions)
         self._equal = True
-        self._show(changes)
+        self._log_changes(changes)
         return changes
 
-    def command(self, command: Command, first: int, last: int) -> None:
+    def send_command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET at every queue, each before its parent's: a partial sum of one is part of the
         other's. Raises OlafError."""
-        for registers in reversed([*self._queues().values()]):
+        for registers in reversed([*self._find_queues().values()]):
             registers.command(command, first, last)
 
     def queue_registers(self) -> dict[str, dict[str, int]]:
@@ -216,24 +218,24 @@ class Southbound:
 
         Raises OlafError.
         """
-        return {name: registers.read_all() for name, registers in self._queues().items()}
+        return {name: registers.read_all() for name, registers in self._find_queues().items()}
 
-    def packets(self, engine: str, timeout: float) -> Iterator[PacketIn]:
+    def receive_packets(self, engine: str, timeout: float) -> Iterator[PacketIn]:
         """Control messages that an engine's VNP4₁ hands over, until ``timeout`` seconds bring none."""
-        session = self._sessions.get(self._device(engine, VNP4_1))
+        session = self._sessions.get(self._device_of(engine, VNP4_1))
         if session is not None and session.alive:
             yield from session.packets(timeout)
 
-    def send(self, port: int, frame: bytes) -> None:
+    def send_frame(self, port: int, frame: bytes) -> None:
         """A frame out of a front port; lost when the devices cannot be reached, as on any wire."""
-        session = self._sessions.get(self._device(self._topology.engine_at[port], VNP4_2))
+        session = self._sessions.get(self._device_of(self._topology.engine_at[port], VNP4_2))
         if session is not None and session.alive:
             session.packet_out(frame, {"egress_port": port})
 
-    def flush(self) -> None:
+    def flush_frames(self) -> None:
         """Return once every frame that was sent is out. Raises OlafError."""
         for engine in self._site.testbed.engines:
-            session = self._sessions.get(self._device(engine.name, VNP4_2))
+            session = self._sessions.get(self._device_of(engine.name, VNP4_2))
             if session is not None and session.alive:
                 # A device answers an arbitration after what came before it on the stream.
                 session.elect(session.next_election_id)
@@ -241,13 +243,13 @@ class Southbound:
     def port_counters(self) -> dict[int, dict[str, int]]:
         """Frames and bytes each way, by port, of links between engines too. Raises OlafError."""
         if self._running is None:
-            raise self._unreached()
+            raise self._unreached_error()
         return {int(number): counted for number, counted in self._running.stats().get("ports", {}).items()}
 
-    def carriers(self) -> dict[int, bool]:
+    def read_carriers(self) -> dict[int, bool]:
         """Return whether the cable of each front port is up, where that is known. Raises OlafError."""
         if self._running is None:
-            raise self._unreached()
+            raise self._unreached_error()
         return {int(number): up for number, up in self._running.stats().get("carriers", {}).items()}
 
     def frames_seen(self) -> dict[int, int]:
@@ -255,23 +257,24 @@ class Southbound:
         the sum of what all counted. Raises OlafError."""
         seen: Counter[int] = Counter()
         for engine in self._site.testbed.engines:
-            session = self._sessions.get(self._device(engine.name, VNP4_1))
+            session = self._sessions.get(self._device_of(engine.name, VNP4_1))
             if session is None:
-                raise self._unreached()
+                raise self._unreached_error()
             for entry, count in session.direct_counters(WORKERS).items():
                 if entry.action != ASSIGN:
                     continue
-                seen[_exact(entry.match["worker_addr"])] += count.packets
+                seen[_exact_value(entry.match["worker_addr"])] += count.packets
         return seen
 
     def frames_refused(self) -> dict[str, dict[Refusal, int]]:
         """Return how many frames each engine's VNP4₁ refused, by reason. Raises OlafError."""
         refused = {}
         for engine in self._site.testbed.engines:
-            session = self._sessions.get(self._device(engine.name, VNP4_1))
+            session = self._sessions.get(self._device_of(engine.name, VNP4_1))
             counted = session.direct_counters(REFUSALS) if session is not None and session.alive else {}
             refused[engine.name] = {
-                Refusal(_exact(entry.match["reason"])): count.packets for entry, count in counted.items()
+                Refusal(_exact_value(entry.match["reason"])): count.packets
+                for entry, count in counted.items()
             }
         return refused
 
@@ -284,29 +287,29 @@ class Southbound:
         self._sessions = {}
         self._running = None
 
-    def _device(self, engine: str, block: str) -> str:
+    def _device_of(self, engine: str, block: str) -> str:
         return device_name(self._site.testbed, engine, block)
 
-    def _queues(self) -> Mapping[str, Registers]:
+    def _find_queues(self) -> Mapping[str, Registers]:
         """Return each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
         running = self._running
         if running is None:
-            raise self._unreached()
+            raise self._unreached_error()
         return running.queues
 
-    def _unreached(self) -> OlafError:
+    def _unreached_error(self) -> OlafError:
         return OlafError(Problem("its devices are not reached", self._site.testbed.name))
 
     def _check_answers(self) -> None:
         """Raises OlafError at once where the engine is stopped: calls to its devices would time out."""
-        of_root(self._queues()).read("occupancy")
+        of_root(self._find_queues()).read("occupancy")
 
     def _end_check(self) -> None:
         if self._check is not None:
             self._check.stop()
             self._check = None
 
-    def _connected(self, clusters: Sequence[Cluster]) -> Running:
+    def _connect_devices(self, clusters: Sequence[Cluster]) -> Running:
         if self._running is not None and all(
             session.alive and session.is_primary for session in self._sessions.values()
         ):
@@ -319,7 +322,7 @@ class Southbound:
             running = self._site.start(clusters)
             self.repaired.append((time.time(), "started again: it did not run"))
         self._sessions = self._open.enter_context(
-            devices.controlling(
+            devices.control_devices(
                 running,
                 take_over=leadership.takes_over,
                 election_id=leadership.election_id,
@@ -329,7 +332,7 @@ class Southbound:
         self._running = running
         return running
 
-    def _show(self, changes: Plan) -> None:
+    def _log_changes(self, changes: ChangePlan) -> None:
         lines = [*islice(changes.lines(), _SHOWN)]
         if changes.size > _SHOWN:
             lines.append(f"and {changes.size - _SHOWN} more changes")
@@ -338,29 +341,29 @@ class Southbound:
             _log.info("%s: %s", self._site.testbed.name, line)
 
 
-def _exact(match: Match | int) -> int:
+def _exact_value(match: Match | int) -> int:
     assert isinstance(match, Exact)
     return match.value
 
 
-def _span(cluster: Cluster) -> tuple[int, int]:
+def _span_of(cluster: Cluster) -> tuple[int, int]:
     """Return a cluster's first and last index."""
     return cluster.first, cluster.last
 
 
-def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
+def _unchanged_replicas(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
     """Replica ids of the workers whose entries are the same before and after."""
     old = {cluster.number: cluster for cluster in before}
     stays: set[int] = set()
     for cluster in after:
         was = old.get(cluster.number)
-        if was is None or _numbers(was) != _numbers(cluster):
+        if was is None or _numbers_of(was) != _numbers_of(cluster):
             continue
         workers = {worker.replica: worker for worker in was.workers}
         stays.update(worker.replica for worker in cluster.workers if workers.get(worker.replica) == worker)
     return stays
 
 
-def _numbers(cluster: Cluster) -> tuple[int, int, int]:
+def _numbers_of(cluster: Cluster) -> tuple[int, int, int]:
     """Return the values of a cluster that its workers' entries contain."""
     return cluster.first, cluster.segments, cluster.epoch

@@ -34,7 +34,7 @@ def of_here() -> dict[str, str]:
     return {"processor": platform.machine(), "compiler": str(toolchain.cxx())}
 
 
-def given(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
+def give_archive(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
     """Yield the pieces of the archive that is ``asked`` for, the last of them empty; the only one where
     there is no such result here. Before any, an agent asks without a kind, holding no lock: ``build``
     makes all of them then. Raises OlafError."""
@@ -44,11 +44,11 @@ def given(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
         if not kind:
             build()
         elif (folder := cache.find(kind, key)) is not None:
-            yield from _packed(folder)
+            yield from _pack_folder(folder)
     yield b""
 
 
-def unpacked(pieces: Iterable[bytes], folder: Path, caller: str) -> bool:
+def unpack_archive(pieces: Iterable[bytes], folder: Path, caller: str) -> bool:
     """Return whether there was an archive in ``pieces``, whose files are in ``folder`` now. Raises
     OlafError for one that is too long, or has more in it than files of that folder."""
     with TemporaryFile(dir=folder.parent) as file:
@@ -62,13 +62,13 @@ def unpacked(pieces: Iterable[bytes], folder: Path, caller: str) -> bool:
         try:
             with tarfile.open(fileobj=file, mode="r:") as archive:
                 for member in archive:
-                    _extract(archive, member, folder)
+                    _extract_member(archive, member, folder)
         except (tarfile.TarError, ValueError) as error:
             raise OlafError(Problem(f"sent what is no build: {error}", caller)) from None
     return True
 
 
-def _packed(folder: Path) -> Iterator[bytes]:
+def _pack_folder(folder: Path) -> Iterator[bytes]:
     with TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w:") as archive:
             for path in sorted(folder.rglob("*")):
@@ -79,7 +79,7 @@ def _packed(folder: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+def _extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
     path = folder / member.name
     # A sparse file would be longer than what was sent.
     if (
@@ -95,7 +95,9 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
         shutil.copyfileobj(content, target)
 
 
-def taking(work: Callable[[], _T], say: Callable[[Any], None], answers: Iterator[bytes], caller: str) -> _T:
+def take_build(
+    work: Callable[[], _T], say: Callable[[Any], None], answers: Iterator[bytes], caller: str
+) -> _T:
     """Return what ``work`` gives, which builds; a result that is not in the cache is asked for by ``say``,
     and its pieces are the next of ``answers``. Raises OlafError."""
     turn = Lock()
@@ -113,7 +115,7 @@ def taking(work: Callable[[], _T], say: Callable[[Any], None], answers: Iterator
         if kind not in _GIVEN:
             return False
         with turn:
-            return unpacked(pieces(kind=kind, key=key), folder, caller)
+            return unpack_archive(pieces(kind=kind, key=key), folder, caller)
 
     try:
         with cache.taking_from(lack):

@@ -20,7 +20,7 @@ LONGEST = 32 << 20
 """Bytes of a message."""
 
 
-class Role(IntEnum):
+class CertificateRole(IntEnum):
     """What a certificate allows; each role may do what those before it may."""
 
     READER = 1
@@ -31,7 +31,7 @@ class Role(IntEnum):
     """Also frames of hosts and programs as hosts."""
 
     @classmethod
-    def of(cls, context: Any) -> "Role":
+    def of(cls, context: Any) -> "CertificateRole":
         """Return the role of a call's caller; a certificate without one is a reader's."""
         for pem in context.auth_context().get("x509_pem_cert", ()):
             with suppress(KeyError):
@@ -40,9 +40,9 @@ class Role(IntEnum):
 
     def check(self, context: Any, name: str) -> None:
         """Raises Forbidden when the caller of ``name`` has less than this role."""
-        if Role.of(context) < self:
+        if CertificateRole.of(context) < self:
             word = self.name.lower()
-            what = f"{caller(context)} may not {name}: it needs the role {word}"
+            what = f"{name_caller(context)} may not {name}: it needs the role {word}"
             remedy = f"olafctl certs FOLDER NAME --role {word} makes such a certificate"
             raise Forbidden(Problem(what, remedy=remedy))
 
@@ -58,7 +58,7 @@ class TooManyCalls(OlafError):
 class CallQuota:
     """Limits the calls that are open at a time: of each caller, and of all; some are reserved for changes."""
 
-    def __init__(self, most: int, reserved: int, each: Mapping[Role, int]) -> None:
+    def __init__(self, most: int, reserved: int, each: Mapping[CertificateRole, int]) -> None:
         """Keep ``reserved`` of ``most`` calls for callers that are no readers. ``each`` is how many one
         certificate may have open, by its role."""
         self._most, self._reserved, self._each = most, reserved, each
@@ -66,14 +66,16 @@ class CallQuota:
         self._open: Counter[bytes] = Counter()
 
     @contextmanager
-    def taken(self, context: Any) -> Iterator[None]:
+    def count_open(self, context: Any) -> Iterator[None]:
         """Count a call while it is open. Raises TooManyCalls."""
-        role = Role.of(context)
+        role = CertificateRole.of(context)
         key = b"".join(context.auth_context().get("x509_pem_cert", ()))
         with self._lock:
-            room = self._most - (self._reserved if role is Role.READER else 0)
+            room = self._most - (self._reserved if role is CertificateRole.READER else 0)
             if self._open[key] >= self._each[role] or self._open.total() >= room:
-                what = f"{caller(context)} has {self._open[key]} calls open, of {self._open.total()} in all"
+                what = (
+                    f"{name_caller(context)} has {self._open[key]} calls open, of {self._open.total()} in all"
+                )
                 raise TooManyCalls(Problem(what, remedy="end some of them, or try again later"))
             self._open[key] += 1
         try:
@@ -85,23 +87,23 @@ class CallQuota:
                     del self._open[key]
 
 
-def caller(context: Any) -> str:
+def name_caller(context: Any) -> str:
     """Name the caller, as far as the connection shows: by its certificate and the peer's address.
 
     Whoever makes certificates chooses their names, so what would move a terminal's cursor is escaped.
     """
     names = context.auth_context().get("x509_common_name", ())
-    certificate = _escape(" ".join(name.decode(errors="replace") for name in names))
+    certificate = _escape_controls(" ".join(name.decode(errors="replace") for name in names))
     # A UNIX socket shows no more: only its owner, and root, can have connected.
     peer = str(context.peer()).rstrip(":") or "unix"
     return f"{certificate} at {peer}" if certificate else peer
 
 
-def _escape(text: str) -> str:
+def _escape_controls(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def refuse(context: Any, error: OlafError, code: Any, *metadata: tuple[str, str | bytes]) -> NoReturn:
+def refuse_call(context: Any, error: OlafError, code: Any, *metadata: tuple[str, str | bytes]) -> NoReturn:
     """End a call with an error's problems."""
     problems = [vars(problem) for problem in error.problems]
     context.set_trailing_metadata([(PROBLEMS, json.dumps(problems).encode()), *metadata])
@@ -110,20 +112,20 @@ def refuse(context: Any, error: OlafError, code: Any, *metadata: tuple[str, str 
 
 
 CALLS = {
-    "Describe": Role.READER,
-    "Find": Role.READER,
-    "Deployed": Role.READER,
-    "Logs": Role.READER,
-    "Follow": Role.READER,
-    "Pipeline": Role.READER,
-    "Ask": Role.READER,
-    "Problems": Role.CONTROLLER,
-    "Foresee": Role.CONTROLLER,
-    "Prepare": Role.CONTROLLER,
-    "Start": Role.CONTROLLER,
-    "Stop": Role.CONTROLLER,
-    "Hosts": Role.CONTROLLER,
-    "Pause": Role.OPERATOR,
+    "Describe": CertificateRole.READER,
+    "Find": CertificateRole.READER,
+    "Deployed": CertificateRole.READER,
+    "Logs": CertificateRole.READER,
+    "Follow": CertificateRole.READER,
+    "Pipeline": CertificateRole.READER,
+    "Ask": CertificateRole.READER,
+    "Problems": CertificateRole.CONTROLLER,
+    "Foresee": CertificateRole.CONTROLLER,
+    "Prepare": CertificateRole.CONTROLLER,
+    "Start": CertificateRole.CONTROLLER,
+    "Stop": CertificateRole.CONTROLLER,
+    "Hosts": CertificateRole.CONTROLLER,
+    "Pause": CertificateRole.OPERATOR,
 }
 """One request, any number of answers: the last one is the value, those before it are steps or parts."""
 FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
@@ -139,7 +141,11 @@ FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "Exec": {"host": str, "line": list},
 }
 """What a request must have, by call; the others have no fields."""
-STREAMS = {"Frames": Role.OPERATOR, "Capture": Role.OPERATOR, "Exec": Role.OPERATOR}
+STREAMS = {
+    "Frames": CertificateRole.OPERATOR,
+    "Capture": CertificateRole.OPERATOR,
+    "Exec": CertificateRole.OPERATOR,
+}
 """Frames, and what programs read and write, not JSON."""
 READS = frozenset({"read", "read_all", "settings", "stats", "devices", "card", "shards", "steering"})
 """What a reader may ask of a queue; everything else changes it."""

@@ -18,7 +18,9 @@ _AUTHORITY_DAYS = 3650
 CA, CA_KEY = "ca.pem", "ca.key"
 
 
-def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str = "operator") -> list[Path]:
+def issue_pair(
+    folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str = "operator"
+) -> list[Path]:
     """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made if missing.
 
     With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's, which may
@@ -41,14 +43,14 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str 
             raise ValueError("is not an elliptic-curve key")
         key = ec.generate_private_key(ec.SECP256R1())
         usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
-        subject = _named(name, "" if hosts else role)
-        builder = _certificate(subject, authority.subject, key.public_key(), days)
+        subject = _name_subject(name, "" if hosts else role)
+        builder = _begin_certificate(subject, authority.subject, key.public_key(), days)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
         if hosts:
-            names = x509.SubjectAlternativeName([_host(host) for host in hosts])
+            names = x509.SubjectAlternativeName([_host_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
-        _write(pair, builder.sign(signer, hashes.SHA256()), key)
+        _write_pair(pair, builder.sign(signer, hashes.SHA256()), key)
     except (OSError, ValueError) as error:
         raise OlafError(Problem(f"cannot be used: {error}", str(folder), "name an empty folder")) from None
     return pair
@@ -56,13 +58,13 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str 
 
 def _make_authority(folder: Path, days: int) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = _named("Olaf daemon authority")
-    builder = _certificate(subject, subject, key.public_key(), days)
+    subject = _name_subject("Olaf daemon authority")
+    builder = _begin_certificate(subject, subject, key.public_key(), days)
     builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
-    _write([folder / CA, folder / CA_KEY], builder.sign(key, hashes.SHA256()), key)
+    _write_pair([folder / CA, folder / CA_KEY], builder.sign(key, hashes.SHA256()), key)
 
 
-def _certificate(
+def _begin_certificate(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
@@ -84,19 +86,19 @@ def role_of(certificate: bytes) -> str:
     return str(named[0].value) if len(named) == 1 else ""
 
 
-def _named(name: str, role: str = "") -> x509.Name:
+def _name_subject(name: str, role: str = "") -> x509.Name:
     unit = [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, role)] if role else []
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name), *unit])
 
 
-def _host(text: str) -> x509.GeneralName:
+def _host_name(text: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(text))
     except ValueError:
         return x509.DNSName(text)
 
 
-def _write(pair: list[Path], certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+def _write_pair(pair: list[Path], certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
     public, private = pair
     private.touch(mode=0o600, exist_ok=False)
     private.write_bytes(

@@ -18,10 +18,10 @@ import grpc
 from olafctl import __version__
 from olafctl.machines import credentials, trouble
 from olafctl.machines.calls import DEPLOYMENT, LONGEST, PORT, PROBLEMS, SERVICE, VERSION
-from olafctl.testbed.model import Machine
+from olafctl.testbed.model import TestbedMachine
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime.address import Access
-from olafswitch.ports.capture import Seen
+from olafswitch.ports.capture import SeenFrame
 
 SEEN = struct.Struct("!QQ?")
 """In front of a captured frame: ns since the epoch, frames lost before it, whether it goes into the
@@ -42,15 +42,15 @@ class Unreachable(OlafError):
     """A machine's agent does not answer."""
 
 
-class Agent:
+class MachineAgent:
     """The agent of ``machine``, for one deployment. Calls raise OlafError: the agent's own problems, with the
     machine's name, or Unreachable."""
 
-    def __init__(self, machine: Machine, deployment: str) -> None:
+    def __init__(self, machine: TestbedMachine, deployment: str) -> None:
         """Raises BadInput without a client's certificate."""
         self.machine = machine
-        self.access: Access = credentials.access()
-        self._channel = _channel(machine.address, self.access)
+        self.access: Access = credentials.read_access()
+        self._channel = _channel_to(machine.address, self.access)
         self._metadata = ((DEPLOYMENT, deployment), (VERSION, __version__))
 
     def call(
@@ -67,7 +67,7 @@ class Agent:
         answer: Any = None
         more: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         try:
-            for message in self._answers(name, seconds, fields, iter(more.get, None)):
+            for message in self._receive_answers(name, seconds, fields, iter(more.get, None)):
                 if "value" in message:
                     answer = message["value"]
                 elif "lacks" in message:
@@ -79,9 +79,9 @@ class Agent:
             more.put(None)
         return answer
 
-    def parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
+    def receive_parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
         """Yield what comes in parts, until it ends or the caller does."""
-        for message in self._answers(name, None, fields, iter(())):
+        for message in self._receive_answers(name, None, fields, iter(())):
             if "step" in message:
                 yield message["step"]
 
@@ -93,7 +93,7 @@ class Agent:
         """Return the host side of a front port there."""
         return DistantPort(self, number)
 
-    def captured(self, number: int) -> "DistantListener":
+    def listen_at(self, number: int) -> "DistantListener":
         """Return what passes a front port there."""
         return DistantListener(self, number)
 
@@ -101,17 +101,19 @@ class Agent:
         """Return what to show where its P4Runtime is forwarded."""
         return replace(self.access, metadata=(*self._metadata, *metadata.items()))
 
-    def stream(self, name: str, number: int, sent: Iterator[bytes]) -> Any:
+    def open_stream(self, name: str, number: int, sent: Iterator[bytes]) -> Any:
         """Return a stream of frames at a front port."""
         call = self._channel.stream_stream(f"/{SERVICE}/{name}")
         return call(sent, metadata=(*self._metadata, (PORT, str(number))))
 
-    def problem(self, error: Any) -> OlafError:
+    def problem_of(self, error: Any) -> OlafError:
         """Return what a failed call is for people."""
         named = self.machine.name
         with suppress(KeyError, ValueError, TypeError):
             found = json.loads(dict(error.trailing_metadata() or ())[PROBLEMS])
-            problems = [Problem(each["what"], _at(named, each["where"]), each["remedy"]) for each in found]
+            problems = [
+                Problem(each["what"], _place_at(named, each["where"]), each["remedy"]) for each in found
+            ]
             refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
             return BadInput(*problems) if refused else OlafError(*problems)
         if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
@@ -119,14 +121,14 @@ class Agent:
             return Unreachable(Problem(what, self.machine.address, remedy))
         details = error.details() or error.code().name
         what, remedy = trouble.of_tls(details, self.access.certificate) or (
-            trouble.reason(details),
+            trouble.shorten_reason(details),
             f"olafctl agent --listen {self.machine.address} starts its agent there",
         )
         return Unreachable(
             Problem(f"machine {named} cannot be reached: {what}", self.machine.address, remedy)
         )
 
-    def _answers(
+    def _receive_answers(
         self, name: str, seconds: float | None, fields: dict[str, Any], more: Iterator[bytes]
     ) -> Iterator[Any]:
         call = self._channel.stream_stream(f"/{SERVICE}/{name}")
@@ -136,7 +138,7 @@ class Agent:
             for data in stream:
                 yield json.loads(data)
         except grpc.RpcError as error:
-            raise self.problem(error) from None
+            raise self.problem_of(error) from None
         finally:
             stream.cancel()
 
@@ -144,13 +146,13 @@ class Agent:
 class DistantPort:
     """See :class:`olafswitch.ports.host.HostPort`: of a front port on another machine."""
 
-    def __init__(self, agent: Agent, number: int) -> None:
+    def __init__(self, agent: MachineAgent, number: int) -> None:
         """Raises OlafError when the port is not there."""
         self._agent = agent
         self._out: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         self._in: queue.Queue[bytes | OlafError] = queue.Queue()
-        self._stream = agent.stream("Frames", number, iter(self._out.get, None))
-        threading.Thread(target=self._listen, name=f"port {number}", daemon=True).start()
+        self._stream = agent.open_stream("Frames", number, iter(self._out.get, None))
+        threading.Thread(target=self._receive_frames, name=f"port {number}", daemon=True).start()
         opened = self._in.get()
         if isinstance(opened, OlafError):
             raise opened
@@ -178,38 +180,38 @@ class DistantPort:
         self._out.put(None)
         self._stream.cancel()
 
-    def _listen(self) -> None:
+    def _receive_frames(self) -> None:
         """First an empty frame: the port is open."""
         try:
             for frame in self._stream:
                 self._in.put(frame)
         except grpc.RpcError as error:
-            self._in.put(self._agent.problem(error))
+            self._in.put(self._agent.problem_of(error))
 
 
 class DistantListener:
     """See :class:`olafswitch.ports.capture.Listener`: at a front port on another machine."""
 
-    def __init__(self, agent: Agent, number: int) -> None:
+    def __init__(self, agent: MachineAgent, number: int) -> None:
         """Raises OlafError when the port cannot be listened at."""
         self._agent, self._lost = agent, 0
         self._problem: OlafError | None = None
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._stream = agent.stream("Capture", number, iter(()))
+        self._stream = agent.open_stream("Capture", number, iter(()))
         try:
             next(self._stream)
         except grpc.RpcError as error:
             self._ours.close()
             self._theirs.close()
-            raise agent.problem(error) from None
+            raise agent.problem_of(error) from None
         self._ours.setblocking(False)
-        threading.Thread(target=self._listen, name=f"capture {number}", daemon=True).start()
+        threading.Thread(target=self._receive_frames, name=f"capture {number}", daemon=True).start()
 
     def fileno(self) -> int:
         """Readable when a frame waits."""
         return self._ours.fileno()
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[SeenFrame]:
         """Yield some of the frames that wait. Raises OlafError when the port or the machine is gone."""
         with suppress(BlockingIOError):
             for _ in range(_WAITING):
@@ -218,7 +220,7 @@ class DistantListener:
                     raise self._problem or OlafError(Problem("is gone", self._agent.machine.name))
                 when, lost, outbound = SEEN.unpack_from(data)
                 self._lost += lost
-                yield Seen(when, data[SEEN.size :], outbound)
+                yield SeenFrame(when, data[SEEN.size :], outbound)
 
     def lost(self) -> int:
         """Frames that came faster than they were taken, since the last time."""
@@ -230,18 +232,18 @@ class DistantListener:
         self._stream.cancel()
         self._ours.close()
 
-    def _listen(self) -> None:
+    def _receive_frames(self) -> None:
         try:
             with suppress(OSError):  # closed meanwhile
                 for data in self._stream:
                     self._theirs.send(data)
         except grpc.RpcError as error:
-            self._problem = self._agent.problem(error)
+            self._problem = self._agent.problem_of(error)
         finally:
             self._theirs.close()
 
 
-def each(known: Mapping[str, Agent], act: Callable[[Agent], _T]) -> Mapping[str, _T]:
+def call_each(known: Mapping[str, MachineAgent], act: Callable[[MachineAgent], _T]) -> Mapping[str, _T]:
     """Return what ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
     Unreachable where machines are away and nothing else is wrong."""
     if not known:
@@ -263,9 +265,9 @@ def each(known: Mapping[str, Agent], act: Callable[[Agent], _T]) -> Mapping[str,
 
 
 @cache
-def _channel(address: str, access: Access) -> Any:
-    return credentials.channel(address, access.credentials(), *_OPTIONS)
+def _channel_to(address: str, access: Access) -> Any:
+    return credentials.open_channel(address, access.credentials(), *_OPTIONS)
 
 
-def _at(machine: str, where: str) -> str:
+def _place_at(machine: str, where: str) -> str:
     return f"{machine}: {where}" if where else machine

@@ -20,19 +20,19 @@ _OPTIONS = (
 )
 
 
-def channel(address: str, credentials: Any, *options: tuple[str, Any]) -> Any:
+def open_channel(address: str, credentials: Any, *options: tuple[str, Any]) -> Any:
     """Return a channel to ``address``, in clear where there are no credentials."""
     if credentials is None:
         return grpc.insecure_channel(address, [*_OPTIONS, *options])
     return grpc.secure_channel(address, credentials, [*_OPTIONS, *options])
 
 
-def client(folder: Path) -> Any:
+def client_credentials(folder: Path) -> Any:
     """``ca.pem``, ``client.pem`` and ``client.key`` of ``folder``, as gRPC takes them. Raises BadInput."""
-    return access(folder).credentials()
+    return read_access(folder).credentials()
 
 
-def access(folder: Path | None = None) -> Access:
+def read_access(folder: Path | None = None) -> Access:
     """Return what a client shows that has its certificate in ``folder``, else in ``$OLAF_CERTS``. Raises
     BadInput."""
     if folder is None:

@@ -9,12 +9,12 @@ from threading import Lock
 from typing import Any
 
 from olafctl.machines import builds
-from olafctl.machines.client import Agent, Unreachable, each
+from olafctl.machines.client import MachineAgent, Unreachable, call_each
 from olafctl.machines.running import Found, RunningEverywhere
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Progress
-from olafctl.testbed.machines import without
-from olafctl.testbed.model import Machine, Testbed
+from olafctl.testbed.machines import without_machines
+from olafctl.testbed.model import Testbed, TestbedMachine
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem
 
@@ -29,7 +29,7 @@ class Everywhere:
     def __init__(self, name: str, away: Collection[str] = ()) -> None:
         self.name = name
         self._away = away
-        self._started: dict[str, Agent] = {}
+        self._started: dict[str, MachineAgent] = {}
         self.is_first = False
         """Whether :meth:`start` refuses where the testbed runs already, started from elsewhere."""
 
@@ -40,10 +40,12 @@ class Everywhere:
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return each machine builds what it does not have; the key stands for all of it. Raises
         OlafError."""
-        said, give = partial(_say, progress), self._giving(testbed, progress)
-        found = each(
-            self._agents(testbed),
-            lambda agent: agent.call("Prepare", said(agent), None, give, **_part(testbed, agent.machine)),
+        said, give = partial(_report_step, progress), self._give_builds(testbed, progress)
+        found = call_each(
+            self._agents_of(testbed),
+            lambda agent: agent.call(
+                "Prepare", said(agent), None, give, **_part_fields(testbed, agent.machine)
+            ),
         )
         keys = {name: answer["key"] for name, answer in sorted(found.items())}
 
@@ -53,7 +55,7 @@ class Everywhere:
         folder, _ = cache.build_once("machines", cache.digest([json.dumps(keys)]), write)
         return Build(folder, folder.name, any(answer["fresh"] for answer in found.values()))
 
-    def _giving(self, testbed: Testbed, progress: Progress) -> Callable[[Any], Iterator[bytes]]:
+    def _give_builds(self, testbed: Testbed, progress: Progress) -> Callable[[Any], Iterator[bytes]]:
         """Yield what gives machines the builds that they lack; all of it is built here, once, for the
         first one."""
         lock, built = Lock(), list[bool]()
@@ -62,12 +64,12 @@ class Everywhere:
             with lock:
                 if not built:
                     progress("building for the machines")
-                    registry.get(self.name).build(testbed, progress)
+                    registry.get_target(self.name).build(testbed, progress)
                     built.append(True)
 
         def give(asked: Any) -> Iterator[bytes]:
             try:
-                yield from builds.given(asked, build)
+                yield from builds.give_archive(asked, build)
             except OlafError:  # what cannot be built here can there
                 yield b""
 
@@ -79,9 +81,9 @@ class Everywhere:
 
         away: list[Problem] = []
 
-        def of(agent: Agent) -> Sequence[Problem]:
+        def of(agent: MachineAgent) -> Sequence[Problem]:
             try:
-                found = agent.call("Problems", **_part(testbed, agent.machine))
+                found = agent.call("Problems", **_part_fields(testbed, agent.machine))
             except Unreachable as error:
                 away.extend(error.problems)
                 return ()
@@ -90,7 +92,7 @@ class Everywhere:
                 for each in found
             ]
 
-        problems = [problem for each in each(self._agents(testbed), of).values() for problem in each]
+        problems = [problem for each in call_each(self._agents_of(testbed), of).values() for problem in each]
         if away and not problems:
             raise Unreachable(*away)
         return [*away, *problems]
@@ -98,16 +100,16 @@ class Everywhere:
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningEverywhere:
         """Start every machine's share; one that runs already is left alone. Where one fails, those that were
         started now are ended. Raises OlafError."""
-        known = self._agents(testbed)
-        before = each(known, lambda agent: agent.call("Find"))
-        said = partial(_say, progress)
+        known = self._agents_of(testbed)
+        before = call_each(known, lambda agent: agent.call("Find"))
+        said = partial(_report_step, progress)
 
-        def begin(agent: Agent) -> Found:
+        def begin(agent: MachineAgent) -> Found:
             name = agent.machine.name
             # An agent that is killed while it starts says nothing: what was not there before is ours.
             if before[name] is None and not self.is_first:
                 self._started[name] = agent
-            found: Found = agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine))
+            found: Found = agent.call("Start", said(agent), _STARTING, **_part_fields(testbed, agent.machine))
             if found.get("started", before[name] is None):
                 self._started[name] = agent
             elif self.is_first:
@@ -117,130 +119,132 @@ class Everywhere:
             return found
 
         try:
-            return self._running(testbed, known, each(known, begin), state)
+            return self._running_of(testbed, known, call_each(known, begin), state)
         except BaseException:
-            self.undo()
+            self.undo_start()
             raise
 
-    def undo(self) -> None:
+    def undo_start(self) -> None:
         """End what :meth:`start` has started, and nothing that was started from elsewhere."""
-        each(self._started, _stop_quietly)
+        call_each(self._started, _stop_quietly)
         self._started = {}
 
     def foresee(self, testbed: Testbed, state: Path) -> tuple[RunningEverywhere, Mapping[str, Sequence[str]]]:
         """Return what :meth:`start` would leave running, and by machine how it would change front ports
         there, as lines of a diff. Raises OlafError."""
-        known = self._agents(testbed)
-        changes = each(known, lambda agent: agent.call("Foresee", **_part(testbed, agent.machine)))
+        known = self._agents_of(testbed)
+        changes = call_each(
+            known, lambda agent: agent.call("Foresee", **_part_fields(testbed, agent.machine))
+        )
         staying = {name: agent for name, agent in known.items() if changes[name] is not None}
-        found = each(staying, lambda agent: agent.call("Find"))
-        return self._running(testbed, staying, found, state), {name: changes[name] for name in staying}
+        found = call_each(staying, lambda agent: agent.call("Find"))
+        return self._running_of(testbed, staying, found, state), {name: changes[name] for name in staying}
 
     def find(self, testbed: Testbed, state: Path) -> RunningEverywhere | None:
         """Return what runs, or None when some machine's share does not. Raises Unreachable, naming each
         machine."""
-        known = self._agents(testbed)
-        found = each(known, lambda agent: agent.call("Find"))
+        known = self._agents_of(testbed)
+        found = call_each(known, lambda agent: agent.call("Find"))
         if any(part is None or not part["devices"] for part in found.values()):
             return None
-        return self._running(testbed, known, found, state)
+        return self._running_of(testbed, known, found, state)
 
     def stop(self, state: Path) -> None:
         """Nothing runs here, see :func:`stop`."""
 
-    def _agents(self, testbed: Testbed) -> Mapping[str, Agent]:
-        return agents(without(testbed, self._away))
+    def _agents_of(self, testbed: Testbed) -> Mapping[str, MachineAgent]:
+        return agents_of(without_machines(testbed, self._away))
 
-    def _running(
-        self, testbed: Testbed, known: Mapping[str, Agent], found: Mapping[str, Found], state: Path
+    def _running_of(
+        self, testbed: Testbed, known: Mapping[str, MachineAgent], found: Mapping[str, Found], state: Path
     ) -> RunningEverywhere:
         folder = state.resolve() / _PIPELINES
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, part in found.items():
             for device in part["devices"]:
                 for digest in (device["p4info"], device["config"]):
-                    _fetch(known[name], digest, folder / digest)
-        return RunningEverywhere(without(testbed, self._away), known, found, folder)
+                    _fetch_pipeline(known[name], digest, folder / digest)
+        return RunningEverywhere(without_machines(testbed, self._away), known, found, folder)
 
 
-def agents(testbed: Testbed) -> Mapping[str, Agent]:
+def agents_of(testbed: Testbed) -> Mapping[str, MachineAgent]:
     """Return the agents of the machines on which ``testbed`` has engines, by machine. Raises BadInput."""
     used = {engine.machine for engine in testbed.engines}
-    return {each.name: Agent(each, testbed.name) for each in testbed.machines if each.name in used}
+    return {each.name: MachineAgent(each, testbed.name) for each in testbed.machines if each.name in used}
 
 
-def told(addresses: Sequence[str], name: str | None) -> tuple[str, str] | None:
+def find_told_testbed(addresses: Sequence[str], name: str | None) -> tuple[str, str] | None:
     """Return the name and the text of a testbed of which the first of some agents that answers has a
     share: of ``name``, else of its only one; None where it knows none. Raises OlafError."""
     errors: list[Problem] = []
     for address in addresses:
         try:
-            return _told(Machine("agent", address), name)
+            return _ask_for_testbed(TestbedMachine("agent", address), name)
         except Unreachable as error:
             errors += error.problems
     raise Unreachable(*errors)
 
 
-def _told(machine: Machine, name: str | None) -> tuple[str, str] | None:
+def _ask_for_testbed(machine: TestbedMachine, name: str | None) -> tuple[str, str] | None:
     if name is None:
-        known = Agent(machine, "").call("Describe")["deployments"]
+        known = MachineAgent(machine, "").call("Describe")["deployments"]
         if len(known) != 1:
             what = f"the agent knows {len(known)} deployments"
             remedy = f"name one of them: {', '.join(known)}" if known else "olafctl deploy TESTBED"
             raise BadInput(Problem(what, machine.address, remedy))
         [name] = known
-    found = Agent(machine, name).call("Deployed")
+    found = MachineAgent(machine, name).call("Deployed")
     return None if found is None else (name, found["testbed"])
 
 
-def away(testbed: Testbed) -> Sequence[str]:
+def find_unreachable(testbed: Testbed) -> Sequence[str]:
     """Return the machines that cannot be reached."""
-    return [name for name, part in conditions(testbed).items() if part.get("away")]
+    return [name for name, part in read_conditions(testbed).items() if part.get("away")]
 
 
-def conditions(testbed: Testbed) -> Mapping[str, Found]:
+def read_conditions(testbed: Testbed) -> Mapping[str, Found]:
     """Return what each machine says of its share; of one that is away, ``away`` says why."""
 
-    def of(agent: Agent) -> Found:
+    def of(agent: MachineAgent) -> Found:
         try:
             return agent.call("Find") or {}
         except OlafError as error:
             return {"away": error.problems[0].what}
 
-    return each(agents(testbed), of)
+    return call_each(agents_of(testbed), of)
 
 
-def alive(testbed: Testbed) -> Sequence[str]:
+def find_alive(testbed: Testbed) -> Sequence[str]:
     """Return the machines on which it runs."""
-    return [name for name, part in conditions(testbed).items() if part.get("alive")]
+    return [name for name, part in read_conditions(testbed).items() if part.get("alive")]
 
 
-def stop(testbed: Testbed, but: Sequence[Machine] = ()) -> None:
+def stop_everywhere(testbed: Testbed, but: Sequence[TestbedMachine] = ()) -> None:
     """End every machine's share, except on some. Raises OlafError with each that could not; the others are
     ended."""
     addresses = {machine.address for machine in but}
-    each(
-        {name: each for name, each in agents(testbed).items() if each.machine.address not in addresses},
+    call_each(
+        {name: each for name, each in agents_of(testbed).items() if each.machine.address not in addresses},
         lambda agent: agent.call("Stop", seconds=_STARTING),
     )
 
 
-def _part(testbed: Testbed, machine: Machine) -> dict[str, Any]:
+def _part_fields(testbed: Testbed, machine: TestbedMachine) -> dict[str, Any]:
     return {"testbed": testbed.text, "machine": machine.name}
 
 
-def _say(progress: Progress, agent: Agent) -> Callable[[Any], None]:
+def _report_step(progress: Progress, agent: MachineAgent) -> Callable[[Any], None]:
     return lambda step: progress(f"{agent.machine.name}: {step}")
 
 
-def _stop_quietly(agent: Agent) -> None:
+def _stop_quietly(agent: MachineAgent) -> None:
     try:
         agent.call("Stop", seconds=_STARTING)
     except OlafError:
         return  # what kept it from starting is reported
 
 
-def _fetch(agent: Agent, digest: str, to: Path) -> None:
+def _fetch_pipeline(agent: MachineAgent, digest: str, to: Path) -> None:
     """A file of a pipeline, unless it is here. Raises OlafError when it is not what it is named after."""
     if to.exists():
         return

@@ -10,7 +10,7 @@ from threading import Semaphore, Thread
 
 import grpc
 
-from olafctl.machines.client import Agent
+from olafctl.machines.client import MachineAgent
 
 OUTPUT, ERRORS, ENDED = b"o", b"e", b"x"
 """What an answer begins with: a piece of the program's output or errors, or how it ended."""
@@ -39,25 +39,25 @@ class _Requests:
                 self._room.release()
             yield request
 
-    def read(self) -> None:
+    def read_input(self) -> None:
         """Send this process's input until it ends."""
         while data := os.read(sys.stdin.fileno(), PIECE):
             self._room.acquire()
             self._waiting.put(INPUT + data)
         self._waiting.put(INPUT_ENDS)
 
-    def send(self, number: int, _: object) -> None:
+    def send_signal(self, number: int, _: object) -> None:
         """Send a signal."""
         self._waiting.put(SIGNAL + str(number).encode())
 
 
-def executed(agent: Agent, host: str, line: Sequence[str]) -> int:
+def execute_program(agent: MachineAgent, host: str, line: Sequence[str]) -> int:
     """Run ``line`` as ``host``; returns the exit code, as a shell counts it. Raises OlafError."""
     requests = _Requests(json.dumps({"host": host, "line": list(line)}).encode())
     for number in _SIGNALS:
-        signal.signal(number, requests.send)
-    stream = agent.stream("Exec", 0, iter(requests))
-    Thread(target=requests.read, name="input", daemon=True).start()
+        signal.signal(number, requests.send_signal)
+    stream = agent.open_stream("Exec", 0, iter(requests))
+    Thread(target=requests.read_input, name="input", daemon=True).start()
     streams = {OUTPUT: sys.stdout.buffer, ERRORS: sys.stderr.buffer}
     try:
         for answer in stream:
@@ -67,7 +67,7 @@ def executed(agent: Agent, host: str, line: Sequence[str]) -> int:
             streams[answer[:1]].write(answer[1:])
             streams[answer[:1]].flush()
     except grpc.RpcError as error:
-        raise agent.problem(error) from None
+        raise agent.problem_of(error) from None
     finally:
         stream.cancel()
     raise AssertionError("a program ends")

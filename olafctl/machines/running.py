@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.machines.calls import DEVICE
-from olafctl.machines.client import Agent, each
-from olafctl.targets.interface import Device, Registers, TimedFrame, VirtualTime, device_name
+from olafctl.machines.client import MachineAgent, call_each
+from olafctl.targets.interface import Registers, TargetDevice, TimedFrame, VirtualTime, device_name
 from olafctl.targets.queue_process import SocketRegisters, SocketShards
 from olafctl.targets.rendered import BLOCKS
-from olafctl.testbed.machines import share
+from olafctl.testbed.machines import share_of
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.capture import Listener
+from olafswitch.ports.capture import FrameListener
 from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
 
@@ -26,7 +26,11 @@ class RunningEverywhere:
     """See :class:`olafctl.targets.interface.Running`."""
 
     def __init__(
-        self, testbed: Testbed, agents: Mapping[str, Agent], found: Mapping[str, Found], pipelines: Path
+        self,
+        testbed: Testbed,
+        agents: Mapping[str, MachineAgent],
+        found: Mapping[str, Found],
+        pipelines: Path,
     ) -> None:
         """``agents`` are those of the machines with what runs of ``testbed``, and ``found`` is what they say;
         ``pipelines`` is the folder with every P4Info and device_config there, by digest."""
@@ -36,12 +40,12 @@ class RunningEverywhere:
         self._agent_at = {
             number: agents[machine_of[name]] for number, name in engine_at.items() if name in machine_of
         }
-        devices: dict[str, Device] = {}
+        devices: dict[str, TargetDevice] = {}
         for name, agent in agents.items():
-            engines = [engine.name for engine in share(testbed, name).engines]
+            engines = [engine.name for engine in share_of(testbed, name).engines]
             called = [device_name(testbed, engine, block) for engine in engines for block in BLOCKS]
             for device, held in zip(called, found[name]["devices"], strict=True):
-                devices[device] = Device(
+                devices[device] = TargetDevice(
                     device,
                     held["device_id"],
                     agent.machine.address,
@@ -50,9 +54,9 @@ class RunningEverywhere:
                     agent.for_device({DEVICE: str(held["device_id"])}),
                 )
         order = [device_name(testbed, engine, block) for engine in machine_of for block in BLOCKS]
-        self.devices: Sequence[Device] = [devices[name] for name in order]
+        self.devices: Sequence[TargetDevice] = [devices[name] for name in order]
         self.queues: Mapping[str, Registers] = {
-            engine: SocketRegisters(agents[machine].ask, _queue(engine, found[machine]))
+            engine: SocketRegisters(agents[machine].ask, _queue_name(engine, found[machine]))
             for engine, machine in machine_of.items()
         }
         self.sharded: Mapping[str, SocketShards] = {
@@ -70,18 +74,18 @@ class RunningEverywhere:
     def alive(self) -> bool:
         """Return whether every part answered when it was looked for, and does now, with all of its ports."""
         try:
-            now = each(self._agents, lambda agent: agent.call("Find"))
+            now = call_each(self._agents, lambda agent: agent.call("Find"))
             return all(not self._found[name]["lost"] and part["alive"] for name, part in now.items())
         except (OlafError, TypeError):
             return False
 
     def host_port(self, number: int) -> HostPort:
         """Return the host side of a front port. Raises OlafError."""
-        return self._agent(number).frames(number)
+        return self._agent_at_port(number).frames(number)
 
-    def listen(self, number: int) -> Listener:
+    def listen(self, number: int) -> FrameListener:
         """Listen at a front port. Raises OlafError, BadInput."""
-        return self._agent(number).captured(number)
+        return self._agent_at_port(number).listen_at(number)
 
     def logs(self) -> Sequence[Path]:
         """Return nothing: the logs are with the machines."""
@@ -89,7 +93,7 @@ class RunningEverywhere:
 
     def stats(self) -> dict[str, Any]:
         """``ports`` and ``carriers``: by number, of all machines; ``losses``: their sums."""
-        parts = each(self._agents, lambda agent: agent.ask("stats")).values()
+        parts = call_each(self._agents, lambda agent: agent.ask("stats")).values()
         losses: dict[str, int] = {}
         for part in parts:
             for reason, count in part["losses"].items():
@@ -108,13 +112,13 @@ class RunningEverywhere:
         """Raises OlafError."""
         raise _no_virtual_time()
 
-    def _agent(self, number: int) -> Agent:
+    def _agent_at_port(self, number: int) -> MachineAgent:
         if number not in self._agent_at:
             raise BadInput(Problem(f"front port {number} does not exist"))
         return self._agent_at[number]
 
 
-def _queue(engine: str, found: Found) -> str:
+def _queue_name(engine: str, found: Found) -> str:
     """Return what the process there calls an engine's queue."""
     queues = found["queues"]
     return engine if engine in queues else str(queues[0])

@@ -37,7 +37,7 @@ def of_tls(details: str, certificate: bytes | None) -> tuple[str, str] | None:
     return "it ends the connection, as one that speaks TLS does", _OURS
 
 
-def reason(details: str) -> str:
+def shorten_reason(details: str) -> str:
     """Return the reason itself, behind all that gRPC tried."""
     parts = [part for part in details.split(": ") if part and part != "OK"]
     return parts[-1] if parts else "no reason is given"

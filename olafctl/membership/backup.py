@@ -11,14 +11,14 @@ from typing import Any
 from olafctl.membership.ground import Ground
 from olafctl.membership.interface import MembershipStore, Row
 from olafctl.membership.membership import Membership
-from olafctl.membership.merge import misfits
+from olafctl.membership.merge import find_misfits
 from olafswitch.errors import BadInput, OlafError, Problem
 
 VERSION = 1
 _NONCE = "nonce/"
 
 
-def content(store: MembershipStore, deployment: str) -> str:
+def backup_content(store: MembershipStore, deployment: str) -> str:
     """Return a backup of the store's rows, which may be in use. Raises OlafError."""
     revision, rows = store.rows()
     found = {
@@ -28,10 +28,10 @@ def content(store: MembershipStore, deployment: str) -> str:
         "revision": revision,
         "rows": rows,
     }
-    return json.dumps({**found, "sha256": _digest(found)}, indent=1, sort_keys=True, allow_nan=False)
+    return json.dumps({**found, "sha256": _digest_of(found)}, indent=1, sort_keys=True, allow_nan=False)
 
 
-def write(text: str, path: Path) -> int:
+def write_backup(text: str, path: Path) -> int:
     """Write a backup to ``path``, which only this user may read: keys are in it. Returns how many rows it
     has.
 
@@ -51,16 +51,16 @@ def write(text: str, path: Path) -> int:
     return len(json.loads(text)["rows"])
 
 
-def read(path: Path, ground: Ground) -> dict[str, Row]:
+def read_backup(path: Path, ground: Ground) -> dict[str, Row]:
     """Return the rows of a backup.
 
     Raises BadInput for a file that is damaged, newer than this Olaf, of another deployment, or of a
     membership that breaks the rules on ``ground``.
     """
-    rows = _read(path, ground.name)
+    rows = _read_document(path, ground.name)
     try:
         membership = Membership(ground.indices, rows)
-        problems = tuple(misfits(membership, ground))
+        problems = tuple(find_misfits(membership, ground))
     except (OlafError, KeyError, TypeError, ValueError) as error:
         problems = (str(error),)
     if problems:
@@ -69,7 +69,7 @@ def read(path: Path, ground: Ground) -> dict[str, Row]:
     return rows
 
 
-def restore(store: MembershipStore, rows: Mapping[str, Row]) -> int:
+def restore_backup(store: MembershipStore, rows: Mapping[str, Row]) -> int:
     """Make the store's rows those of a backup, as one change; returns how many rows differed.
 
     Control messages that were used since the backup stay used. Raises OlafError.
@@ -87,19 +87,19 @@ def restore(store: MembershipStore, rows: Mapping[str, Row]) -> int:
     return len(change)
 
 
-def _read(path: Path, deployment: str) -> dict[str, Row]:
+def _read_document(path: Path, deployment: str) -> dict[str, Row]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
         raise BadInput(Problem(f"cannot be read: {error.strerror}", str(path))) from None
     except ValueError:
-        raise _damaged(path) from None
+        raise _damaged_backup(path) from None
     if not isinstance(content, dict) or not isinstance(content.get("version"), int):
-        raise _damaged(path)
+        raise _damaged_backup(path)
     if content["version"] > VERSION:
         raise BadInput(Problem("was written by a newer Olaf", str(path), "use that one"))
-    if content.pop("sha256", None) != _digest(content) or not isinstance(content.get("rows"), dict):
-        raise _damaged(path)
+    if content.pop("sha256", None) != _digest_of(content) or not isinstance(content.get("rows"), dict):
+        raise _damaged_backup(path)
     if content.get("deployment") != deployment:
         what = f"is a backup of {content.get('deployment')!r}, not of {deployment!r}"
         raise BadInput(Problem(what, str(path), "name that deployment"))
@@ -107,9 +107,9 @@ def _read(path: Path, deployment: str) -> dict[str, Row]:
     return rows
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _damaged(path: Path) -> BadInput:
+def _damaged_backup(path: Path) -> BadInput:
     return BadInput(Problem("is damaged, or no backup", str(path), "use another backup"))

@@ -39,7 +39,7 @@ def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
     return rows
 
 
-def parsed(rows: Mapping[str, Row | None]) -> Change:
+def parse_row(rows: Mapping[str, Row | None]) -> Change:
     """Return the change that rows of a store are. Raises KeyError, TypeError or ValueError for anything
     else."""
     change: Change = {}
@@ -54,7 +54,7 @@ def parsed(rows: Mapping[str, Row | None]) -> Change:
     return change
 
 
-def rows(change: Change) -> dict[str, Row | None]:
+def make_rows(change: Change) -> dict[str, Row | None]:
     """Return a change as a store takes it."""
     return {
         key: value.to_row() if isinstance(value, Cluster | Member) else value for key, value in change.items()
@@ -81,7 +81,7 @@ class Membership:
         self.replicas = IndexRanges(limits.WORKERS + 1)
         self.replicas.claim(0)
         self._by_address: dict[IPv4Address, Member] = {}
-        self.apply(parsed(rows))
+        self.apply(parse_row(rows))
 
     def copy(self) -> "Membership":
         """Return one to which changes can be applied without touching this one."""
@@ -216,7 +216,7 @@ class Membership:
         self.replicas.give_back(member.replica)
 
 
-def affected(membership: Membership, change: Change) -> set[str]:
+def find_affected(membership: Membership, change: Change) -> set[str]:
     """Return the clusters whose tables a change may touch, known before it is applied."""
     names = set()
     for key, value in change.items():

@@ -20,7 +20,7 @@ def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
     return {key: row for key, row in rows.items() if key.startswith((cluster_key(""), member_key("")))}
 
 
-def merged(
+def merge_clusters(
     old: Sequence[Cluster], new: Sequence[Cluster], rows: Mapping[str, Row], ground: Ground
 ) -> Sequence[Cluster]:
     """Return the clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones and of
@@ -34,26 +34,26 @@ def merged(
     try:
         membership = Membership(ground.indices, rows)
     except ValueError as error:
-        raise _impossible(str(error), ground) from None
+        raise _impossible_merge(str(error), ground) from None
     if rows_of(old) != rows_of(new):
         try:
-            _edit(membership, old, new, ground)
+            _edit_membership(membership, old, new, ground)
         except BadInput as error:
-            raise _impossible("; ".join(problem.what for problem in error.problems), ground) from None
+            raise _impossible_merge("; ".join(problem.what for problem in error.problems), ground) from None
         except ValueError as error:
-            raise _impossible(str(error), ground) from None
-    fits(membership, ground)
+            raise _impossible_merge(str(error), ground) from None
+    check_fit(membership, ground)
     return sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
 
 
-def fits(membership: Membership, ground: Ground) -> None:
+def check_fit(membership: Membership, ground: Ground) -> None:
     """Raises BadInput unless the membership keeps the rules on what the deployment has now."""
-    if problems := list(misfits(membership, ground)):
+    if problems := list(find_misfits(membership, ground)):
         more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
-        raise _impossible("; ".join(problems[:_TOLD]) + more, ground)
+        raise _impossible_merge("; ".join(problems[:_TOLD]) + more, ground)
 
 
-def misfits(membership: Membership, ground: Ground) -> Iterator[str]:
+def find_misfits(membership: Membership, ground: Ground) -> Iterator[str]:
     """Yield the rules that a membership breaks on ``ground``, which may be another one than it was made
     on."""
     clusters, members = membership.clusters.values(), membership.members.values()
@@ -79,10 +79,12 @@ def _with_name(name: str, problems: Iterable[Problem]) -> Iterator[str]:
     return (f"{name}: {problem.what}" for problem in problems)
 
 
-def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster], ground: Ground) -> None:
+def _edit_membership(
+    membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster], ground: Ground
+) -> None:
     ask = Operations(ground)
     was, now = ({cluster.name: cluster for cluster in each} for each in (old, new))
-    there, here = _workers(old), _workers(new)
+    there, here = _workers_by_name(old), _workers_by_name(new)
 
     def do(operation: Operation) -> None:
         membership.apply(operation(membership).change)
@@ -109,7 +111,7 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
         elif name in membership.clusters:
             if was[name].values != now[name].values:
                 raise BadInput(Problem(f"the testbed gives {name!r} another model"))
-            edited = _edited(was[name], now[name], _OF_CLUSTER)
+            edited = _edited_fields(was[name], now[name], _OF_CLUSTER)
             membership.apply({cluster_key(name): replace(membership.clusters[name], **edited)})
     for name, worker in here.items():
         if name not in there:
@@ -117,7 +119,7 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
         elif name in membership.members:
             if there[name].cluster != worker.cluster:
                 do(ask.move(name, worker.cluster))
-            edited = _edited(there[name], worker, _OF_MEMBER)
+            edited = _edited_fields(there[name], worker, _OF_MEMBER)
             if "port" in edited:
                 edited["parent"] = ground.parent_at(worker.port)
             membership.apply({member_key(name): replace(membership.members[name], **edited)})
@@ -127,11 +129,11 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
         raise BadInput(Problem(what))
 
 
-def _workers(clusters: Sequence[Cluster]) -> dict[str, Member]:
+def _workers_by_name(clusters: Sequence[Cluster]) -> dict[str, Member]:
     return {worker.name: worker for cluster in clusters for worker in cluster.workers}
 
 
-def _edited(was: Host | Cluster, now: Host | Cluster, names: Sequence[str]) -> Row:
+def _edited_fields(was: Host | Cluster, now: Host | Cluster, names: Sequence[str]) -> Row:
     return {name: getattr(now, name) for name in names if getattr(was, name) != getattr(now, name)}
 
 
@@ -140,6 +142,6 @@ def _member_wish(worker: Member) -> MemberWish:
     return MemberWish(**{name: getattr(worker, name) for name in names})
 
 
-def _impossible(what: str, ground: Ground) -> BadInput:
+def _impossible_merge(what: str, ground: Ground) -> BadInput:
     remedy = "edit the testbed, or forget what was changed at run time: olafctl deploy TESTBED --force"
     return BadInput(Problem(f"the stored membership does not fit the testbed: {what}", ground.name, remedy))

@@ -12,7 +12,7 @@ _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
 _OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?")
 
 
-class Kind(StrEnum):
+class ObjectiveKind(StrEnum):
     """The objectives."""
 
     FAIRNESS = "fairness"
@@ -32,33 +32,33 @@ class Objective:
     A cluster without any peak within the horizon satisfies neither fairness nor an average: starved.
     """
 
-    kind: Kind
+    kind: ObjectiveKind
     bound: Fraction = Fraction(0)
     clusters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.bound < 0:
             raise BadInput(Problem(f"the bound is {self.bound} ns", f"objective {self.kind}", "not negative"))
-        if self.kind is Kind.FAIRNESS and len(self.clusters) == 1:
+        if self.kind is ObjectiveKind.FAIRNESS and len(self.clusters) == 1:
             raise BadInput(
                 Problem("fairness between one cluster and itself", "objective", "name two or none")
             )
 
     def __str__(self) -> str:
         of = f" of {', '.join(self.clusters)}" if self.clusters else ""
-        if self.kind is Kind.LOSS_FREE:
+        if self.kind is ObjectiveKind.LOSS_FREE:
             return f"loss-free{of}"
-        return f"{self.kind} ≤ {duration(self.bound)}{of}"
+        return f"{self.kind} ≤ {format_duration(self.bound)}{of}"
 
 
-def objective(text: str) -> Objective:
+def parse_objective(text: str) -> Objective:
     """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
     match = _OBJECTIVE.fullmatch(text.strip())
-    kinds = ", ".join(kind.value for kind in Kind)
+    kinds = ", ".join(kind.value for kind in ObjectiveKind)
     if re.match(r"[a-z-]+\s*@.*(<=|≤)", text.strip()):
         remedy = "as in peak<=10ms@a,b"
         raise BadInput(Problem(f"{text!r} names the clusters before the bound", "objective", remedy))
-    if match is None or match[1] not in set(Kind):
+    if match is None or match[1] not in set(ObjectiveKind):
         raise BadInput(
             Problem(
                 f"{text!r} is not an objective",
@@ -66,15 +66,15 @@ def objective(text: str) -> Objective:
                 f"known: {kinds}; as in fairness<=0.1ms, or peak<=10ms@a,b",
             )
         )
-    kind, bound = Kind(match[1]), match[2]
-    if (bound is None) != (kind is Kind.LOSS_FREE):
+    kind, bound = ObjectiveKind(match[1]), match[2]
+    if (bound is None) != (kind is ObjectiveKind.LOSS_FREE):
         wrong = "takes no bound" if bound else "needs a bound"
         raise BadInput(Problem(f"{kind} {wrong}", "objective", "as in peak<=200ms, or loss-free"))
     names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
-    return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
+    return Objective(kind, parse_time(bound, "objective") if bound else Fraction(0), names)
 
 
-def time(text: str, where: str) -> Fraction:
+def parse_time(text: str, where: str) -> Fraction:
     """Return a time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
@@ -84,26 +84,26 @@ def time(text: str, where: str) -> Fraction:
 
 def whole_time(text: str, where: str) -> int:
     """Return a time of whole nanoseconds. Raises BadInput."""
-    value = time(text, where)
+    value = parse_time(text, where)
     if value.denominator != 1:
         raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
     return int(value)
 
 
-def duration(time: int | Fraction) -> str:
+def format_duration(time: int | Fraction) -> str:
     """Return a time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
     value = Fraction(time)
     for size, unit in ((10**6, "ms"), (10**3, "µs")):
         if abs(value) * 10 >= size:
-            return f"{_decimal(value / size)} {unit}"
-    return f"{_decimal(value)} ns" if value else "0 ms"
+            return f"{_format_decimal(value / size)} {unit}"
+    return f"{_format_decimal(value)} ns" if value else "0 ms"
 
 
-def milliseconds(time: int | Fraction) -> str:
+def format_milliseconds(time: int | Fraction) -> str:
     """Return a time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a
     nanosecond."""
-    return f"{_decimal(Fraction(time) / 10**6)} ms"
+    return f"{_format_decimal(Fraction(time) / 10**6)} ms"
 
 
-def _decimal(value: Fraction) -> str:
+def _format_decimal(value: Fraction) -> str:
     return f"{float(value):.7f}".rstrip("0").rstrip(".")

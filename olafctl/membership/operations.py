@@ -13,7 +13,7 @@ from olafctl.membership import limits, rules
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership, cluster_key, member_key
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row, default_mac
-from olafctl.membership.rules import NoRoom, require
+from olafctl.membership.rules import NoRoom, require_none
 from olafctl.queue.registers import Command
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
@@ -80,14 +80,14 @@ class Operations:
             epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
             segments = self._ground.segments(wish.values)
             wanted = replace(wish, segments=segments, epoch=epoch)
-            require(rules.of_cluster(wanted, self._ground))
-            require(rules.of_threshold(wanted, self._ground))
-            require(rules.of_objective_names(wanted, membership.clusters))
+            require_none(rules.of_cluster(wanted, self._ground))
+            require_none(rules.of_threshold(wanted, self._ground))
+            require_none(rules.of_objective_names(wanted, membership.clusters))
             number = membership.cluster_numbers.least()
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
                 raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
-            first = _indices(membership, segments)
+            first = _take_indices(membership, segments)
             membership.indices.give_back(first, segments)
             cluster = replace(wanted, number=number, first=first)
             change: Change = {cluster_key(wish.name): cluster, _EPOCH: {"last": epoch}}
@@ -114,7 +114,7 @@ class Operations:
 
         def changed(cluster: Cluster) -> Cluster:
             after = replace(cluster, threshold=threshold)
-            require(rules.of_threshold(after, self._ground))
+            require_none(rules.of_threshold(after, self._ground))
             return after
 
         return self._set(name, changed)
@@ -125,7 +125,7 @@ class Operations:
         def changed(cluster: Cluster) -> Cluster:
             after = replace(cluster, mode=mode)
             if self._ground.mode_of(after).sums:
-                require(rules.of_threshold(after, self._ground))
+                require_none(rules.of_threshold(after, self._ground))
             return after
 
         store = self._set(name, changed)
@@ -142,7 +142,7 @@ class Operations:
 
     def set_reward(self, name: str, threshold: Reward | None) -> Operation:
         """Set the reward rule; None: each engine's own."""
-        require(rules.of_reward(threshold))
+        require_none(rules.of_reward(threshold))
         return self._set(name, lambda cluster: replace(cluster, reward_threshold=threshold))
 
     def set_staleness(self, name: str, bound: int | None) -> Operation:
@@ -160,9 +160,9 @@ class Operations:
             cluster = membership.cluster(name)
             first, last = cluster.first, cluster.last
             if segment is not None:
-                require(of_segment(cluster, segment))
+                require_none(of_segment(cluster, segment))
                 first = last = cluster.first + segment
-            require(rules.of_rounds(cluster, self._ground))
+            require_none(rules.of_rounds(cluster, self._ground))
             return Planned({}, cluster.shown(), [(command, first, last)])
 
         return act
@@ -175,7 +175,7 @@ class Operations:
         def admit(membership: Membership) -> Planned:
             cluster = membership.cluster(wish.cluster)
             self._check_fit(wish, cluster)
-            require(rules.of_port(wish.port, self._ground))
+            require_none(rules.of_port(wish.port, self._ground))
             name = wish.name or str(wish.ip)
             there = membership.at(wish.ip)
             again = there is not None and (there.name, there.cluster) == (name, cluster.name)
@@ -186,14 +186,14 @@ class Operations:
                 parent=self._ground.parent_at(wish.port),
                 ip=wish.ip,
                 udp_port=wish.udp_port,
-                mac=_mac(wish),
+                mac=_mac_of(wish),
                 port=wish.port,
                 number=there.number if again and there else _free_number(cluster),
                 worker_id=there.worker_id if again and there else wish.worker_id,
                 replica=there.replica if again and there else 0,
                 lease=wish.lease,
             )
-            require(rules.of_member(wanted, self._ground))
+            require_none(rules.of_member(wanted, self._ground))
             if not again:
                 _check_unique(membership, wanted)
             _check_mac(membership, wanted)
@@ -235,9 +235,9 @@ class Operations:
                 _check_worker_id(target, member)
                 moved = replace(moved, cluster=target.name, number=_free_number(target))
             if port:
-                require(rules.of_port(port, self._ground))
+                require_none(rules.of_port(port, self._ground))
                 moved = replace(moved, port=port, parent=self._ground.parent_at(port))
-                require(rules.of_member(moved, self._ground))
+                require_none(rules.of_member(moved, self._ground))
                 _check_mac(membership, moved)
             if moved == member:
                 return Planned({}, member.to_row())
@@ -252,7 +252,7 @@ class Operations:
         def change(membership: Membership) -> Planned:
             before = membership.cluster(name)
             after = changed(before)
-            require(rules.of_cluster(after, self._ground))
+            require_none(rules.of_cluster(after, self._ground))
             new: Change = {} if after == before else {cluster_key(after.name): after}
             return Planned(new, after.shown())
 
@@ -264,7 +264,7 @@ class Operations:
         joined = replace(cluster, workers=(*others, member))
         if self._ground.mode_of(cluster).sums and len(joined.workers) > MEMBERS.default:
             raise NoRoom(*rules.of_cluster(joined, self._ground))
-        require(rules.of_cluster(joined, self._ground))
+        require_none(rules.of_cluster(joined, self._ground))
 
     def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
         """Raises BadInput when the member's model or its path does not fit the cluster."""
@@ -279,7 +279,7 @@ class Operations:
             raise BadInput(Problem(what, "mtu", "raise the path's MTU, or deploy an engine of fewer beats"))
 
 
-def also(operation: Operation, rows: Change) -> Operation:
+def combine_operations(operation: Operation, rows: Change) -> Operation:
     """``operation``, with rows that are stored in the same step."""
 
     def both(membership: Membership) -> Planned:
@@ -297,7 +297,7 @@ def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
     return [Problem(what, "segment", f"give 0 … {cluster.segments - 1}")]
 
 
-def _mac(wish: MemberWish) -> str:
+def _mac_of(wish: MemberWish) -> str:
     """Return the wish's MAC address as all are written, so that one is known again. Raises BadInput."""
     try:
         return quantities.mac(wish.mac) if wish.mac else default_mac(wish.ip)
@@ -318,12 +318,12 @@ def _check_unique(membership: Membership, member: Member) -> None:
 def _check_mac(membership: Membership, member: Member) -> None:
     other = membership.other_with_mac(member.mac, member.name)
     if other is not None:
-        require(rules.of_mac(member, other))
+        require_none(rules.of_mac(member, other))
 
 
 def _check_worker_id(cluster: Cluster, member: Member) -> None:
     taken = {each.worker_id: each.name for each in cluster.workers}
-    require(rules.of_worker_id(member.worker_id, taken))
+    require_none(rules.of_worker_id(member.worker_id, taken))
 
 
 def _free_number(cluster: Cluster) -> int:
@@ -331,7 +331,7 @@ def _free_number(cluster: Cluster) -> int:
     return min(set(range(len(taken) + 1)) - taken)
 
 
-def _indices(membership: Membership, count: int) -> int:
+def _take_indices(membership: Membership, count: int) -> int:
     try:
         return membership.indices.take(count)
     except BadInput as error:

@@ -10,7 +10,7 @@ from olafctl import quantities
 from olafctl.membership import limits
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Host, Kind, Member
-from olafctl.membership.objective import objective
+from olafctl.membership.objective import parse_objective
 from olafctl.queue.staleness import GREATEST_BOUND
 from olafctl.wire.geometry import MEMBERS, THRESHOLD_MOST, WINDOW
 from olafctl.wire.modes import Mode
@@ -28,7 +28,7 @@ class WrongModel(BadInput):
     """A member's model is not its cluster's."""
 
 
-def require(problems: Iterable[Problem]) -> None:
+def require_none(problems: Iterable[Problem]) -> None:
     """Raises BadInput with the problems when there are any."""
     if found := tuple(problems):
         raise BadInput(*found)
@@ -36,17 +36,17 @@ def require(problems: Iterable[Problem]) -> None:
 
 def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield a cluster by itself, with the members that it would have."""
-    yield from _name(cluster.name, limits.CLUSTER_NAME)
+    yield from _check_name(cluster.name, limits.CLUSTER_NAME)
     if not 0 <= cluster.values <= limits.VALUES:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
-    yield from _h(cluster, ground)
+    yield from _check_threshold(cluster, ground)
     yield from of_reward(cluster.reward_threshold)
-    yield from _staleness(cluster, ground)
-    yield from _key(cluster.key)
+    yield from _check_staleness(cluster, ground)
+    yield from _check_key(cluster.key)
     if cluster.period < 0:
         yield Problem(f"a period of {cluster.period} ns", "period", "say how often each worker sends, in ns")
-    yield from _rounds(cluster, ground)
-    yield from _objective(cluster, ground)
+    yield from _check_rounds(cluster, ground)
+    yield from _check_objective(cluster, ground)
 
 
 def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
@@ -80,7 +80,7 @@ def of_reward(threshold: object) -> Iterator[Problem]:
 
 def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
     """Yield a member by itself, and beside the hosts that are none."""
-    yield from _name(member.name)
+    yield from _check_name(member.name)
     if member.name in ground.names:
         yield Problem(f"the name {member.name!r} is taken", "name", "choose another")
     yield from of_port(member.port, ground)
@@ -142,7 +142,7 @@ def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:
             yield Problem(what, table, "let workers leave, or use a second engine")
 
 
-def _name(name: str, most: int | None = None) -> Iterator[Problem]:
+def _check_name(name: str, most: int | None = None) -> Iterator[Problem]:
     try:
         quantities.name(name)
     except quantities.Unreadable as error:
@@ -153,7 +153,7 @@ def _name(name: str, most: int | None = None) -> Iterator[Problem]:
         yield Problem(what, "name", f"use up to {most}")
 
 
-def _key(key: str) -> Iterator[Problem]:
+def _check_key(key: str) -> Iterator[Problem]:
     try:
         long_enough = not key or len(bytes.fromhex(key)) >= _KEY_BYTES
     except ValueError:
@@ -162,7 +162,7 @@ def _key(key: str) -> Iterator[Problem]:
         yield Problem("is not a key", "key", "give at least 32 hexadecimal digits")
 
 
-def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+def _check_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield whether any members could make a result of so many updates."""
     if ground.mode_of(cluster) is Mode.ISWITCH_ASYNC:
         most, why = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
@@ -173,7 +173,7 @@ def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem(what, "threshold", f"give 1 … {most}, or 0 for all members")
 
 
-def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+def _check_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield the conditions under which a sum comes to its end."""
     mode = ground.mode_of(cluster)
     if not mode.sums:
@@ -192,12 +192,12 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem(what, "threshold", remedy)
 
 
-def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+def _check_staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield the staleness rule: what it compares with is learnt from a parameter server's ACKs."""
     if cluster.staleness_bound is None:
         return
     mode = ground.mode_of(cluster)
-    yield from _players(cluster, "staleness_bound")
+    yield from _check_players(cluster, "staleness_bound")
     if not 0 <= cluster.staleness_bound <= GREATEST_BOUND:
         what = f"a staleness of {cluster.staleness_bound} versions"
         yield Problem(what, "staleness_bound", f"give 0 … {GREATEST_BOUND}, or off")
@@ -206,16 +206,16 @@ def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem(what, "staleness_bound", "use mode olaf or fifo, or leave it off")
 
 
-def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+def _check_objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield whether the verifier's model describes what the objective is about."""
     if not cluster.objective:
         return
     try:
-        objective(cluster.objective)
+        parse_objective(cluster.objective)
     except BadInput as error:
         yield from error.problems
         return
-    yield from _players(cluster, "objective")
+    yield from _check_players(cluster, "objective")
     text = repr(cluster.objective)
     if ground.is_tree:
         what = f"{text} cannot be proven: the verifier knows one queue, and updates pass several here"
@@ -226,10 +226,10 @@ def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     elif not cluster.period:
         yield Problem("is missing", "period", "say how often each worker sends")
     else:
-        yield from undescribed(cluster, ground)
+        yield from find_undescribed(cluster, ground)
 
 
-def _players(cluster: Cluster, field: str) -> Iterator[Problem]:
+def _check_players(cluster: Cluster, field: str) -> Iterator[Problem]:
     """Refuse what is about updates for a cluster whose members send none."""
     if any(member.kind is Kind.PLAYER for member in cluster.workers):
         what = f"{cluster.name!r} has players, which receive weights and send no updates"
@@ -239,13 +239,13 @@ def _players(cluster: Cluster, field: str) -> Iterator[Problem]:
 def of_objective_names(cluster: Cluster, known: Container[str]) -> Iterator[Problem]:
     """Refuse an objective that names a cluster that does not exist."""
     with suppress(BadInput):
-        for name in objective(cluster.objective).clusters if cluster.objective else ():
+        for name in parse_objective(cluster.objective).clusters if cluster.objective else ():
             if name != cluster.name and name not in known:
                 what = f"{cluster.objective!r} names {name!r}, which does not exist"
                 yield Problem(what, "objective", "name clusters that exist, or none")
 
 
-def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+def find_undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Yield the reasons why the verifier's model does not describe a cluster."""
     mode = ground.mode_of(cluster)
     if mode is not Mode.OLAF:

@@ -76,18 +76,18 @@ class SqliteStore:
         self._kept = kept
         self._lock = threading.Lock()
         if reads:
-            with self._explained():
-                self._database = self._reading()
-                if not self._version():
+            with self._explain_error():
+                self._database = self._read_transaction()
+                if not self._read_version():
                     self._database.close()
                     self._database = sqlite3.connect(":memory:", check_same_thread=False)
                     self._database.executescript(_SCHEMA)
             return
-        with self._explained():
+        with self._explain_error():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._path.touch(mode=0o600, exist_ok=True)
             self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-            version = self._version()
+            version = self._read_version()
             self._database.execute("pragma journal_mode = wal")
             # A small log: little is lost when the log alone is.
             self._database.execute(f"pragma wal_autocheckpoint = {_LOGGED_PAGES}")
@@ -100,24 +100,24 @@ class SqliteStore:
         return HERE
 
     def rows(self) -> tuple[int, dict[str, Row]]:
-        with self._step() as database:
+        with self._run_step() as database:
             rows = database.execute("select key, value from row").fetchall()
-            return self._revision(), {key: json.loads(value) for key, value in rows}
+            return self._read_revision(), {key: json.loads(value) for key, value in rows}
 
     def intent(self) -> Rows | None:
-        with self._step() as database:
+        with self._run_step() as database:
             found = database.execute("select value from intent").fetchone()
         intent: Rows | None = None if found is None else json.loads(found[0])
         return intent
 
     def begin(self, intent: Rows) -> None:
         text = json.dumps(dict(intent))
-        with self._step(synchronous="normal") as database:
+        with self._run_step(synchronous="normal") as database:
             database.execute("insert or replace into intent values (1, ?)", (text,))
 
     def finish(self, change: Rows) -> int:
-        with self._step() as database:
-            revision = self._revision() + 1
+        with self._run_step() as database:
+            revision = self._read_revision() + 1
             for key, row in change.items():
                 text = None if row is None else json.dumps(row)
                 if text is None:
@@ -138,12 +138,12 @@ class SqliteStore:
             return revision
 
     def abandon(self) -> None:
-        with self._step() as database:
+        with self._run_step() as database:
             database.execute("delete from intent")
 
     def history(self, since: int, limit: int = 1000) -> list[Event]:
-        with self._step() as database:
-            newest = self._revision()
+        with self._run_step() as database:
+            newest = self._read_revision()
             oldest = database.execute("select min(revision) from event").fetchone()[0] or newest + 1
             if since + 1 < oldest or since > newest:
                 what = f"the history has revisions {oldest - 1} … {newest}, not {since}"
@@ -158,7 +158,7 @@ class SqliteStore:
 
     def check(self) -> None:
         # A connection of its own reads the disk, where this one has pages in memory, and holds up no change.
-        with self._explained(), closing(self._reading()) as other:
+        with self._explain_error(), closing(self._read_transaction()) as other:
             found = other.execute("pragma quick_check(1)").fetchone()[0]
         if found != "ok":
             raise Damaged(Problem(f"is damaged: {found.splitlines()[-1]}", str(self._path), _REMEDY))
@@ -167,28 +167,28 @@ class SqliteStore:
         with self._lock:
             self._database.close()
 
-    def _reading(self) -> sqlite3.Connection:
+    def _read_transaction(self) -> sqlite3.Connection:
         uri = f"{self._path.resolve().as_uri()}?mode=ro"
         return sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
 
-    def _version(self) -> int:
+    def _read_version(self) -> int:
         version = int(self._database.execute("pragma user_version").fetchone()[0])
         if version > _VERSION:
             raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
         return version
 
-    def _revision(self) -> int:
+    def _read_revision(self) -> int:
         return int(self._database.execute("select value from revision").fetchone()[0])
 
     @contextmanager
-    def _step(self, synchronous: str = "full") -> Iterator[sqlite3.Connection]:
-        with self._lock, self._explained():
+    def _run_step(self, synchronous: str = "full") -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explain_error():
             self._database.execute(f"pragma synchronous = {synchronous}")
             with self._database:
                 yield self._database
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_error(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:

@@ -43,7 +43,7 @@ class Claims:
                 new[name] = claim
             except OSError:
                 claim.close()
-                problems.append(Problem(_describe(_holder_of(name)), name, _REMEDY))
+                problems.append(Problem(_describe_holder(_holder_of(name)), name, _REMEDY))
         if problems:
             for claim in new.values():
                 claim.close()
@@ -68,7 +68,7 @@ def find_conflicts(names: Iterable[str], state: Path) -> Iterator[tuple[str, Pro
                 break
             time.sleep(_LOOK_AGAIN)
         if is_taken and holder != os.getpid() and (holder is None or _deployment_of(holder) != own):
-            yield name, Problem(_describe(holder), name, _REMEDY)
+            yield name, Problem(_describe_holder(holder), name, _REMEDY)
 
 
 def _is_taken(name: str) -> bool:
@@ -88,7 +88,7 @@ def _holder_of(name: str) -> int | None:
     return next(found, None)
 
 
-def _describe(holder: int | None) -> str:
+def _describe_holder(holder: int | None) -> str:
     if holder is None:
         return "is taken by a deployment of another user"
     folder = _deployment_of(holder)

@@ -42,14 +42,14 @@ class FlowRules:
             if queues.get(address) == queue:
                 there.add(address)
             elif address in queues or address in self._own:
-                ip.run(["-N", self._card, "delete", place], program=_ETHTOOL)
+                ip.run_ip(["-N", self._card, "delete", place], program=_ETHTOOL)
         self._own = there
         for address in sorted(queues.keys() - there):
             rule = ["flow-type", "udp4", "src-ip", address, "action", str(queues[address])]
-            ip.run(["-N", self._card, *rule], program=_ETHTOOL)
+            ip.run_ip(["-N", self._card, *rule], program=_ETHTOOL)
             self._own.add(address)
 
     def _there(self) -> Iterator[tuple[str, str, int]]:
         """Where, of which address, to which queue."""
-        for rule in _RULE.finditer(ip.output(["-n", self._card], _ETHTOOL)):
+        for rule in _RULE.finditer(ip.read_output(["-n", self._card], _ETHTOOL)):
             yield rule["place"], rule["address"], int(rule["queue"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from olafctl.network import ip, offload, steering, trial
 from olafswitch.errors import MissingTool, OlafError, Problem
 from olafswitch.ports import tap
-from olafswitch.ports.namespace import HOME, exists, within
+from olafswitch.ports.namespace import HOME, namespace_exists, run_within
 
 MTU = 9600
 _CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
@@ -29,7 +29,7 @@ _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
 @dataclass(frozen=True)
-class Pair:
+class VethPair:
     """A veth pair: ``inner`` at the pipeline, ``outer`` for the host, in the deployment's namespace."""
 
     inner: str
@@ -38,13 +38,13 @@ class Pair:
     """Queues of each end, over which flows are spread."""
 
 
-def _mark(state: Path) -> str:
+def _mark_of(state: Path) -> str:
     return hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:6]
 
 
 def namespace_of(state: Path) -> str:
     """Return the namespace that holds the host sides of the deployment in ``state``."""
-    return f"olaf-{state.name}-{_mark(state)}"
+    return f"olaf-{state.name}-{_mark_of(state)}"
 
 
 def cables_of(state: Path) -> str:
@@ -59,13 +59,13 @@ def host_namespace_of(state: Path, host: str) -> str:
 
 def receiver_of(state: Path) -> int | None:
     """Return the processor that receives for the hosts of the deployment in ``state``; None: any."""
-    return steering.processor(_mark(state))
+    return steering.choose_processor(_mark_of(state))
 
 
 def interface_of(state: Path, tail: str) -> str:
     """Return an interface name of the deployment in ``state``; ``tail`` of up to 5 characters identifies
     it."""
-    name = f"olaf{_mark(state)}{tail}"
+    name = f"olaf{_mark_of(state)}{tail}"
     assert len(name) <= 15, name
     return name
 
@@ -79,7 +79,7 @@ def why_not() -> str | None:
             held = int(line.split()[1], 16)
             if lacking := [name for bit, name in _CAPABILITIES.items() if not held >> bit & 1]:
                 return f"making interfaces needs root ({', '.join(lacking)})"
-    return _refusal()
+    return _find_refusal()
 
 
 def why_no_tap() -> str | None:
@@ -88,15 +88,15 @@ def why_no_tap() -> str | None:
 
 
 @cache
-def _refusal() -> str | None:
+def _find_refusal() -> str | None:
     """Return what the kernel says to a namespace with a veth pair into it: capabilities alone do not show
     in a container they may not count."""
     end = f"olaft{secrets.token_hex(4)}"
     try:
-        with trial.namespace() as name:
-            ip.run(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
+        with trial.trial_namespace() as name:
+            ip.run_ip(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
             try:
-                within(name, lambda: None)
+                run_within(name, lambda: None)
             finally:
                 ip.try_to(["link", "delete", "dev", end])
     except (OlafError, OSError) as error:
@@ -114,19 +114,20 @@ def _tap_refusal() -> str | None:
     return None
 
 
-def create(state: Path, pairs: Sequence[Pair]) -> None:
+def create_pairs(state: Path, pairs: Sequence[VethPair]) -> None:
     """Make the namespace of ``state``, if it is not there, and ``pairs`` into it, up and silent: no IPv6,
     no ARP answers from the pipeline's side, no offloads.
 
     Raises OlafError; what was made until then is left for :func:`remove`.
     """
     namespace = namespace_of(state)
-    if not exists(namespace):
+    if not namespace_exists(namespace):
         add_namespaces(state, [namespace])
-    ip.batch(
+    ip.run_batch(
         [],
         [
-            f"link add name {pair.inner} {_queues(pair)} type veth peer name {pair.outer} {_queues(pair)} "
+            f"link add name {pair.inner} {_queue_options(pair)} type veth"
+            f" peer name {pair.outer} {_queue_options(pair)} "
             f"netns {namespace}"
             for pair in pairs
         ],
@@ -136,52 +137,56 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
     outer = [pair.outer for pair in pairs]
     for name in inner:
         _silence_ipv6(name)
-    ip.batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner], state)
-    ip.batch(
+    ip.run_batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner], state)
+    ip.run_batch(
         ["-n", namespace], [f"link set dev {name} addrgenmode none mtu {MTU} up" for name in outer], state
     )
     _disable_offloads(inner)
-    within(namespace, lambda: _disable_offloads(outer))
+    run_within(namespace, lambda: _disable_offloads(outer))
     if (receiver := receiver_of(state)) is not None:
         steering.receive_on(receiver, namespace, outer, state)
 
 
-def _queues(pair: Pair) -> str:
+def _queue_options(pair: VethPair) -> str:
     return f"numtxqueues {pair.queues} numrxqueues {pair.queues}"
 
 
-def create_cables(state: Path, pairs: Sequence[Pair]) -> None:
+def create_cables(state: Path, pairs: Sequence[VethPair]) -> None:
     """Make ``pairs`` with both ends in a namespace of their own, where nothing but the deployment's
     processes hears them. Raises OlafError."""
     namespace = cables_of(state)
     add_namespaces(state, [namespace])
     ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
     options = ["-n", namespace]
-    ip.batch(
+    ip.run_batch(
         options, [f"link add name {pair.inner} type veth peer name {pair.outer}" for pair in pairs], state
     )
-    ip.batch(options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends], state)
-    within(namespace, lambda: _disable_offloads(ends))
+    ip.run_batch(
+        options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends], state
+    )
+    run_within(namespace, lambda: _disable_offloads(ends))
 
 
-def adopt(state: Path, interface: str, name: str) -> None:
+def adopt_interface(state: Path, interface: str, name: str) -> None:
     """Move ``interface`` (a TAP) into the namespace of ``state`` as ``name``, and bring it up.
 
     Raises OlafError.
     """
     namespace = namespace_of(state)
-    ip.run(["link", "set", "dev", interface, "netns", namespace, "name", name], state)
-    ip.run(["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"], state)
-    within(namespace, lambda: offload.disable(name))
+    ip.run_ip(["link", "set", "dev", interface, "netns", namespace, "name", name], state)
+    ip.run_ip(
+        ["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"], state
+    )
+    run_within(namespace, lambda: offload.disable_offloads(name))
 
 
-def remove(state: Path) -> None:
+def remove_interfaces(state: Path) -> None:
     """Remove every interface and namespace of ``state``, its hosts' too; what is not there is fine.
 
     Raises OlafError when something of it stays.
     """
-    trial.sweep()
-    _remove(state, lambda: left_of(state))
+    trial.sweep_namespaces()
+    _remove_found(state, lambda: left_of(state))
 
 
 def remove_but(state: Path, inner: Set[str]) -> None:
@@ -193,10 +198,10 @@ def remove_but(state: Path, inner: Set[str]) -> None:
     kept = {*inner, *(host_namespace_of(state, host) for host in hosts_of(state))}
     if inner:
         kept.add(namespace_of(state))
-    _remove(state, lambda: [name for name in left_of(state) if name not in kept])
+    _remove_found(state, lambda: [name for name in left_of(state) if name not in kept])
 
 
-def _remove(state: Path, find: Callable[[], Sequence[str]]) -> None:
+def _remove_found(state: Path, find: Callable[[], Sequence[str]]) -> None:
     found = find()
     if not found:
         return
@@ -223,27 +228,27 @@ def left_of(state: Path) -> Sequence[str]:
     return [*found, *namespaces_of(state)]
 
 
-def owners(home: Path) -> Sequence[str]:
+def find_owners(home: Path) -> Sequence[str]:
     """Return the names of the folders in ``home``, there or deleted, that still own a namespace."""
     found = {entry.name.partition(_HOST)[0].removesuffix("-cables") for entry in HOME.glob("olaf-*")}
     named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
     return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
-def states() -> Mapping[str, Path | None]:
+def find_states() -> Mapping[str, Path | None]:
     """Return every deployment on this machine that still has a namespace, wherever its state is: the name
     of its namespace and its state folder, there or deleted; None when no namespace of it shows it."""
     found: dict[str, Path | None] = {}
     for name in sorted(entry.name for entry in HOME.glob("olaf-*")):
         if (ours := _NAMESPACE.fullmatch(name)) and found.get(ours[1]) is None:
-            found[ours[1]] = _owner(name)
+            found[ours[1]] = _owner_of(name)
     return found
 
 
-def _owner(namespace: str) -> Path | None:
+def _owner_of(namespace: str) -> Path | None:
     """Return what :func:`add_namespaces` wrote down in it."""
     try:
-        links = json.loads(ip.output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
+        links = json.loads(ip.read_output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
         return Path(links[0]["ifalias"])
     except (OlafError, OSError, ValueError, LookupError):
         return None
@@ -251,13 +256,13 @@ def _owner(namespace: str) -> Path | None:
 
 def add_namespaces(state: Path, names: Sequence[str]) -> None:
     """Make silent namespaces of the deployment in ``state``, their loopbacks up. Raises OlafError."""
-    ip.batch([], [f"netns add {name}" for name in names], state)
+    ip.run_batch([], [f"netns add {name}" for name in names], state)
     owner = str(state.resolve())
     alias = ["alias", owner] if len(os.fsencode(owner)) < _ALIAS else []
     for name in names:
         # The name holds a digest only; the loopback's alias says whose it is when the folder is gone.
-        ip.run(["-n", name, "link", "set", "dev", "lo", "up", *alias], state)
-        within(name, lambda: _silence_ipv6("default"))
+        ip.run_ip(["-n", name, "link", "set", "dev", "lo", "up", *alias], state)
+        run_within(name, lambda: _silence_ipv6("default"))
 
 
 def hosts_of(state: Path) -> Sequence[str]:
@@ -269,12 +274,12 @@ def hosts_of(state: Path) -> Sequence[str]:
 def namespaces_of(state: Path) -> Sequence[str]:
     """Return the namespaces of ``state`` that are there: its hosts', its own, its cables'."""
     hosts = [host_namespace_of(state, host) for host in hosts_of(state)]
-    return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if exists(name))]
+    return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if namespace_exists(name))]
 
 
 def _disable_offloads(interfaces: Sequence[str]) -> None:
     for name in interfaces:
-        offload.disable(name)
+        offload.disable_offloads(name)
 
 
 def _silence_ipv6(interface: str) -> None:

@@ -22,21 +22,21 @@ def is_installed(program: str = "ip") -> bool:
     return shutil.which(program) is not None
 
 
-def run(arguments: Sequence[str], state: Path | None = None, program: str = "ip") -> None:
+def run_ip(arguments: Sequence[str], state: Path | None = None, program: str = "ip") -> None:
     """Run ``program`` with ``arguments``, for the deployment in ``state``. Raises OlafError."""
-    _run(program, arguments, None, state)
+    _run_program(program, arguments, None, state)
 
 
-def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = None) -> None:
+def run_batch(options: Sequence[str], lines: Sequence[str], state: Path | None = None) -> None:
     """Run each of ``lines`` as one command of ``ip`` with ``options``. Raises OlafError at the first that
     fails; those before it stay done."""
     if lines:
-        _run("ip", [*options, "-batch", "-"], "\n".join(lines) + "\n", state)
+        _run_program("ip", [*options, "-batch", "-"], "\n".join(lines) + "\n", state)
 
 
-def output(arguments: Sequence[str], program: str = "ip") -> str:
+def read_output(arguments: Sequence[str], program: str = "ip") -> str:
     """Return what ``program`` prints. Raises OlafError."""
-    return _run(program, arguments, None, None)
+    return _run_program(program, arguments, None, None)
 
 
 def try_to(arguments: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ def try_to(arguments: Sequence[str]) -> None:
     subprocess.run(["ip", *arguments], capture_output=True, check=False)
 
 
-def _run(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> str:
+def _run_program(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> str:
     environment = None if state is None else {**os.environ, OWNER: str(state.resolve())}
     # `ip netns add` makes /run/netns for everyone on this machine, whatever may be seen of our own files.
     done = subprocess.run(
@@ -58,11 +58,11 @@ def _run(program: str, arguments: Sequence[str], given: str | None, state: Path 
     )
     if done.returncode:
         message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise OlafError(Problem(message, _failed(program, arguments, given, done.stderr)))
+        raise OlafError(Problem(message, _failed_command(program, arguments, given, done.stderr)))
     return done.stdout
 
 
-def _failed(program: str, arguments: Sequence[str], given: str | None, message: str) -> str:
+def _failed_command(program: str, arguments: Sequence[str], given: str | None, message: str) -> str:
     """Return the command that failed; of a batch the line that ``message`` names."""
     failed = re.search(r"Command failed -:(\d+)", message)
     if given is None or failed is None:

@@ -29,20 +29,20 @@ def why_not() -> str | None:
     if not ip.is_installed("tc"):
         return "the program `tc` (package iproute2) is not installed"
     try:
-        with trial.namespace() as name:
-            ip.run(["-n", name, *_words("lo", Impairment(0, 0, 0.0))], program="tc")
+        with trial.trial_namespace() as name:
+            ip.run_ip(["-n", name, *_netem_words("lo", Impairment(0, 0, 0.0))], program="tc")
     except OlafError as error:
         return f"the kernel has no netem (CONFIG_NET_SCH_NETEM): {error.problems[0].what}"
     return None
 
 
-def impair(state: Path, interface: str, namespace: str | None, impairment: Impairment) -> None:
+def impair_interface(state: Path, interface: str, namespace: str | None, impairment: Impairment) -> None:
     """Impair what leaves ``interface``, of the deployment in ``state``. Raises OlafError."""
     inside = ["-n", namespace] if namespace else []
-    ip.run([*inside, *_words(interface, impairment)], state, "tc")
+    ip.run_ip([*inside, *_netem_words(interface, impairment)], state, "tc")
 
 
-def _words(interface: str, impairment: Impairment) -> list[str]:
+def _netem_words(interface: str, impairment: Impairment) -> list[str]:
     words = ["qdisc", "replace", "dev", interface, "root", "netem", "limit", str(_LIMIT)]
     if impairment.delay:
         words += ["delay", f"{impairment.delay / 1000:.3f}us", f"{impairment.jitter / 1000:.3f}us"]

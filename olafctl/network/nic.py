@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from olafswitch.ports.offloads import ask, read_setting
+from olafswitch.ports.offloads import ask_ethtool, read_setting
 
 _SYS = Path("/sys/class/net")
 _ROUTES, _ROUTES_6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
@@ -26,7 +26,7 @@ def why_not(name: str) -> str | None:
     return None
 
 
-def mtu(name: str) -> int | None:
+def read_mtu(name: str) -> int | None:
     """Bytes of the longest packet that passes ``name``; None where the interface does not exist."""
     try:
         return int((_SYS / name / "mtu").read_text())
@@ -48,10 +48,10 @@ def _default_routes() -> Iterator[str]:
             yield name
 
 
-def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
+def note_settings(name: str, longest: int, threads: int = 1) -> Iterator[str]:
     """Yield a line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or
     ``threads`` time, with its remedy; none where the interface does not exist."""
-    if (most := mtu(name)) is None:
+    if (most := read_mtu(name)) is None:
         return
     queues = len(list((_SYS / name / "queues").glob("rx-*")))
     if queues < threads:
@@ -71,6 +71,6 @@ def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
             off = " ".join(f"{feature} off" for feature in wrong)
             yield f"{name} changes frames as they come in: ethtool -K {name} {off}"
         with suppress(OSError):
-            ring = _RING.unpack(ask(control, name, _RING.pack(_GET_RING, *[0] * 8)))
+            ring = _RING.unpack(ask_ethtool(control, name, _RING.pack(_GET_RING, *[0] * 8)))
             if ring[5] < ring[1]:
                 yield f"{name} has room for {ring[5]} frames of {ring[1]}: ethtool -G {name} rx {ring[1]}"

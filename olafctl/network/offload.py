@@ -5,7 +5,7 @@ import socket
 import struct
 from contextlib import suppress
 
-from olafswitch.ports.offloads import ask
+from olafswitch.ports.offloads import ask_ethtool
 
 _ETHTOOL_STXCSUM = 0x17
 _ETHTOOL_GSTRINGS = 0x1B
@@ -19,7 +19,7 @@ _NAME_BYTES = 32
 _TAGS = ("tx-vlan-hw-insert", "tx-vlan-stag-hw-insert")
 
 
-def disable(interface: str) -> None:
+def disable_offloads(interface: str) -> None:
     """Switch segmentation, checksum and VLAN offloads of ``interface`` (in the current namespace) off.
 
     What an interface does not offer is off already. Raises OSError when it does not exist.
@@ -28,7 +28,7 @@ def disable(interface: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command in (_ETHTOOL_STXCSUM, _ETHTOOL_STSO, _ETHTOOL_SGSO, _ETHTOOL_SGRO):
             with suppress(OSError):
-                ask(control, interface, struct.pack("II", command, 0))
+                ask_ethtool(control, interface, struct.pack("II", command, 0))
         with suppress(OSError):
             _disable_features(control, interface, _TAGS)
 
@@ -36,13 +36,13 @@ def disable(interface: str) -> None:
 def _disable_features(control: socket.socket, interface: str, unwanted: tuple[str, ...]) -> None:
     """Switch off the features that ``ethtool -k`` shows by these names."""
     wanted = struct.pack("IIQI", _ETHTOOL_GSSET_INFO, 0, 1 << _ETH_SS_FEATURES, 0)
-    (count,) = struct.unpack_from("I", ask(control, interface, wanted), 16)
+    (count,) = struct.unpack_from("I", ask_ethtool(control, interface, wanted), 16)
     head = struct.pack("III", _ETHTOOL_GSTRINGS, _ETH_SS_FEATURES, count)
-    names = ask(control, interface, head + bytes(count * _NAME_BYTES))[len(head) :]
+    names = ask_ethtool(control, interface, head + bytes(count * _NAME_BYTES))[len(head) :]
     blocks = [0] * (-(-count // 32))
     for bit in range(count):
         name = names[bit * _NAME_BYTES : (bit + 1) * _NAME_BYTES].rstrip(b"\0").decode()
         if name in unwanted:
             blocks[bit // 32] |= 1 << bit % 32
     pairs = b"".join(struct.pack("II", chosen, 0) for chosen in blocks)
-    ask(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)
+    ask_ethtool(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)

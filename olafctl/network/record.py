@@ -11,11 +11,11 @@ from itertools import islice
 from olafctl import __version__
 from olafctl.network import pcapng
 from olafswitch.ports import packet_socket
-from olafswitch.ports.capture import Listener
+from olafswitch.ports.capture import FrameListener
 
 
-def record(
-    ports: Mapping[str, Listener], write: Callable[[bytes], None], until: socket.socket, most: int | None
+def record_frames(
+    ports: Mapping[str, FrameListener], write: Callable[[bytes], None], until: socket.socket, most: int | None
 ) -> tuple[int, int]:
     """Write a pcapng file of what passes ``ports``, by name, until ``until`` is readable, ``most`` frames are
     written, or the reader of the file is gone; how many frames are in it, and how many more were lost.
@@ -29,7 +29,7 @@ def record(
     for each in listeners:
         waiting.register(each, select.POLLIN)
     with suppress(BrokenPipeError):
-        write(pcapng.start(f"olafctl {__version__}", list(ports), packet_socket.MAX_FRAME))
+        write(pcapng.start_section(f"olafctl {__version__}", list(ports), packet_socket.MAX_FRAME))
         try:
             while most is None or sum(taken) < most:
                 ready = {descriptor for descriptor, _ in waiting.poll()}
@@ -37,7 +37,7 @@ def record(
                     if listener.fileno() in ready:
                         left = None if most is None else most - sum(taken)
                         seen = list(islice(listener.seen(), left))
-                        write(b"".join(pcapng.packet(number, *astuple(each)) for each in seen))
+                        write(b"".join(pcapng.packet_block(number, *astuple(each)) for each in seen))
                         taken[number] += len(seen)
                 if until.fileno() in ready:
                     break
@@ -45,5 +45,5 @@ def record(
             for number, listener in enumerate(listeners):
                 dropped[number] = listener.lost()
                 received = taken[number] + dropped[number]
-                write(pcapng.statistics(number, time.time_ns(), received, dropped[number]))
+                write(pcapng.statistics_block(number, time.time_ns(), received, dropped[number]))
     return sum(taken), sum(dropped)

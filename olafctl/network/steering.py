@@ -16,7 +16,7 @@ _BITS = 32
 _WRITE = 'mask=$1; shift; for name; do echo "$mask" > "/sys/class/net/$name/queues/rx-0/rps_cpus"; done'
 
 
-def processor(key: str) -> int | None:
+def choose_processor(key: str) -> int | None:
     """Return the one that receives for the deployment with this ``key`` (hexadecimal digits), of those
     that this process may use; None when there is only one."""
     usable = sorted(os.sched_getaffinity(0))
@@ -30,7 +30,7 @@ def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], st
     Where that is not allowed (containers with a read-only /sys), the sender goes on doing so.
     """
     with suppress(OlafError):
-        ip.run(
+        ip.run_ip(
             [
                 "netns",
                 "exec",
@@ -39,21 +39,21 @@ def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], st
                 "-ec",
                 _WRITE,
                 "sh",
-                "0" if number is None else mask(number),
+                "0" if number is None else processor_mask(number),
                 *interfaces,
             ],
             state,
         )
 
 
-def off(number: int | None) -> AbstractContextManager[None]:
+def keep_off(number: int | None) -> AbstractContextManager[None]:
     """Threads that are started within it do not run on processor ``number`` (None: they run on any)."""
     usable = os.sched_getaffinity(0)
-    return only(usable - {number} or usable)
+    return keep_on(usable - {number} or usable)
 
 
 @contextmanager
-def only(processors: Set[int]) -> Iterator[None]:
+def keep_on(processors: Set[int]) -> Iterator[None]:
     """Threads that are started within it run on ``processors``. Raises OSError when there are none such."""
     usable = os.sched_getaffinity(0)
     os.sched_setaffinity(0, processors)
@@ -63,7 +63,7 @@ def only(processors: Set[int]) -> Iterator[None]:
         os.sched_setaffinity(0, usable)
 
 
-def mask(number: int) -> str:
+def processor_mask(number: int) -> str:
     """Processor ``number`` alone, as sysfs takes it: groups of 32 bits in hexadecimal, the highest first."""
     groups, bit = divmod(number, _BITS)
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])

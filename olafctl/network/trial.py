@@ -15,18 +15,18 @@ _NAME = re.compile(r"olaf-try-(\d+)-[0-9a-f]+")
 
 
 @contextmanager
-def namespace() -> Iterator[str]:
+def trial_namespace() -> Iterator[str]:
     """Yield the name of a new one, which is removed afterwards. Raises OlafError when there can be none."""
-    sweep()
+    sweep_namespaces()
     name = f"olaf-try-{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        ip.run(["netns", "add", name])
+        ip.run_ip(["netns", "add", name])
         yield name
     finally:
         ip.try_to(["netns", "delete", name])
 
 
-def sweep() -> None:
+def sweep_namespaces() -> None:
     """Remove those whose process was killed."""
     for entry in HOME.glob("olaf-try-*"):
         made_by = _NAME.fullmatch(entry.name)

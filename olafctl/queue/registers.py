@@ -60,7 +60,7 @@ class Register:
         return 2 if self.access is Access.COUNTER else 1
 
 
-def _counters(first: int, named: tuple[tuple[str, str], ...]) -> tuple[Register, ...]:
+def _make_counters(first: int, named: tuple[tuple[str, str], ...]) -> tuple[Register, ...]:
     return tuple(
         Register(name, first + 8 * index, Access.COUNTER, 0, meaning)
         for index, (name, meaning) in enumerate(named)
@@ -203,7 +203,7 @@ REGISTERS: tuple[Register, ...] = (
         0,
         "of the last GET: the newest version that an ACK carried; bit 16: one did",
     ),
-    *_counters(
+    *_make_counters(
         0x100,
         (
             ("cycle", "cycles since reset"),
@@ -323,7 +323,7 @@ class QueueRegisters:
         """
         if name in OF_EVERY_INDEX:
             return self._common(name)
-        register = _named(name)
+        register = _name_fields(name)
         if register.access in (Access.STATUS, Access.COUNTER):
             self._write(BY_NAME["snapshot"].offset, 1)
         return self._value(register)
@@ -336,9 +336,9 @@ class QueueRegisters:
         if name in OF_EVERY_INDEX:
             for settings, run in groupby(range(self.read("indices")), key=self.settings_of):
                 indices = list(run)
-                self.configure(indices[0], indices[-1], _changed(settings, name, value))
+                self.configure(indices[0], indices[-1], _changed_settings(settings, name, value))
             return
-        register = _named(name)
+        register = _name_fields(name)
         if register.access not in (Access.SETTING, Access.PULSE, Access.COMMAND):
             raise BadInput(Problem(f"register {name} is read-only", remedy="see olafctl/queue/registers.py"))
         if not 0 <= value < 1 << 32:
@@ -402,7 +402,7 @@ class QueueRegisters:
 
     def _common(self, name: str) -> int:
         """Return one setting that all indices have in common. Raises BadInput when they differ."""
-        first, *others = (_setting(self.settings_of(each), name) for each in range(self.read("indices")))
+        first, *others = (_make_setting(self.settings_of(each), name) for each in range(self.read("indices")))
         for index, value in enumerate(others, 1):
             if value != first:
                 what = f"the indices differ in {name}: 0 has {first}, {index} has {value}"
@@ -414,11 +414,11 @@ class QueueRegisters:
         return sum(words)
 
 
-def _setting(settings: IndexSettings, name: str) -> int:
+def _make_setting(settings: IndexSettings, name: str) -> int:
     return settings.mode.number if name == "mode" else int(getattr(settings, name))
 
 
-def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
+def _changed_settings(settings: IndexSettings, name: str, value: int) -> IndexSettings:
     if name == "mode":
         try:
             return replace(settings, mode=Mode.numbered(value))
@@ -435,7 +435,7 @@ def is_staging(name: str) -> bool:
     return name.startswith(("range_", "set_", "get_", "command_"))
 
 
-def _named(name: str) -> Register:
+def _name_fields(name: str) -> Register:
     if name not in BY_NAME:
         raise BadInput(Problem(f"register {name!r} does not exist", remedy="see olafctl/queue/registers.py"))
     return BY_NAME[name]

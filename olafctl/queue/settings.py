@@ -44,7 +44,7 @@ Ranges = tuple[IndexRange, ...]
 """In rising order and without gaps; neighbours differ."""
 
 
-def ranges(settings: Iterable[IndexSettings]) -> Ranges:
+def join_ranges(settings: Iterable[IndexSettings]) -> Ranges:
     """Return the settings of the indices 0, 1, … as ranges."""
     found = []
     first = 0
@@ -57,7 +57,7 @@ def ranges(settings: Iterable[IndexSettings]) -> Ranges:
 
 def of_all(registers: QueueRegisters) -> Ranges:
     """Return the settings of every index of a queue."""
-    return ranges(registers.settings_of(index) for index in range(registers.read("indices")))
+    return join_ranges(registers.settings_of(index) for index in range(registers.read("indices")))
 
 
 def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
@@ -65,10 +65,10 @@ def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
     settings = [IndexSettings()] * indices
     for part in given:
         settings[part.first : part.last + 1] = [part.settings] * (part.last - part.first + 1)
-    return ranges(settings)
+    return join_ranges(settings)
 
 
-def changes(before: Sequence[IndexRange], after: Sequence[IndexRange]) -> Iterator[Change]:
+def find_changes(before: Sequence[IndexRange], after: Sequence[IndexRange]) -> Iterator[Change]:
     """Yield what takes ``before``, which may be empty when it is not known, to ``after``, in as few ranges
     as can be."""
     known = {}

@@ -12,7 +12,7 @@ _WIRE = NATIVE.parent.parent / "wire" / "native"
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
-def defines(geometry: Geometry) -> list[str]:
+def make_defines(geometry: Geometry) -> list[str]:
     """``geometry`` for the preprocessor."""
     return [f"-DOLAF_{name}={value}" for name, value in geometry.verilog.items()]
 
@@ -28,7 +28,7 @@ def build_software_queue(geometry: Geometry, source: Path = _SOURCE, options: tu
     key = cache.digest([str(compiler), repr((_FLAGS, options, geometry)), source, *headers])
 
     def build(work: Path) -> None:
-        flags = [*_FLAGS, *options, f"-I{NATIVE}", *defines(geometry)]
+        flags = [*_FLAGS, *options, f"-I{NATIVE}", *make_defines(geometry)]
         run([*compiler.command, *flags, str(source), "-o", str(work / "olaf_queue.so")])
 
     folder, _ = cache.build_once("software-queue", key, build)

@@ -9,24 +9,24 @@ LENGTHS = 16
 GREATEST_BOUND = 65535
 
 
-def shifts(root: float | None) -> tuple[int, int]:
+def shift_words(root: float | None) -> tuple[int, int]:
     """Return the two registers for Stellaris' weights δ^(-1/``root``) (§V-A); None weighs all alike.
 
     All staleness δ of one length in bits has one weight, a power of two: the one nearest to the mean of their
     logarithms.
     """
-    ks = [0, *(_shift(length, root) if root is not None else 0 for length in range(1, LENGTHS))]
+    ks = [0, *(_shift_of(length, root) if root is not None else 0 for length in range(1, LENGTHS))]
     word = sum(k << BITS * length for length, k in enumerate(ks))
     return word & 0xFFFFFFFF, word >> 32
 
 
-def weights(low: int, high: int) -> list[int]:
+def weights_of(low: int, high: int) -> list[int]:
     """k of the weight 2^-k for each length of the staleness in bits."""
     word = high << 32 | low
     return [word >> BITS * length & (1 << BITS) - 1 for length in range(LENGTHS)]
 
 
-def _shift(length: int, root: float) -> int:
+def _shift_of(length: int, root: float) -> int:
     first, end = 1 << length - 1, 1 << length
     mean = (math.lgamma(end) - math.lgamma(first)) / (end - first) / math.log(2)
     return min(round(mean / root), (1 << BITS) - 1)

@@ -8,7 +8,7 @@ from olafctl import paths
 from olafctl.queue import verilog
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
-from olafswitch.simulation.verilate import link, objects, runtime, verilate
+from olafswitch.simulation.verilate import build_runtime, compile_objects, link_library, run_verilator
 from olafswitch.toolchain import cxx, verilator_root
 
 Progress = Callable[[str], None]
@@ -37,7 +37,7 @@ def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> P
     Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
     fit the modules or the build fails.
     """
-    return build_variant(geometry, verilog.folder(geometry), (), str(geometry), progress)
+    return build_variant(geometry, verilog.sources_folder(geometry), (), str(geometry), progress)
 
 
 def build_variant(
@@ -54,7 +54,7 @@ def build_variant(
     def build(work: Path) -> None:
         progress(f"verilating OlafQueue of {title}")
         made = work / "verilated"
-        verilate(root, top, made, [*_VERILATE, f"-I{hdl}", str(hdl / verilog.INSTANCE)])
+        run_verilator(root, top, made, [*_VERILATE, f"-I{hdl}", str(hdl / verilog.INSTANCE)])
         progress(f"compiling OlafQueue of {title}")
         sources = sorted(made.glob("*.cpp"))
         seldom_run = [source for source in sources if "Slow" in source.stem]
@@ -64,10 +64,10 @@ def build_variant(
             "seldom": (seldom_run, _SELDOM_RUN),
         }
         flags = [*_COMPILE, f"-DOLAF_INDICES={geometry.indices}", f"-I{_NATIVE}", f"-I{made}"]
-        own = objects(compiler, root, flags, units, work)
+        own = compile_objects(compiler, root, flags, units, work)
         its = [root / "include" / f"{name}.cpp" for name in ("verilated", "verilated_threads")]
-        all_its = runtime("verilated", compiler, root, _COMPILE, {"runtime": (its, _FAST)})
-        link(compiler, work / library, [*own, *all_its])
+        all_its = build_runtime("verilated", compiler, root, _COMPILE, {"runtime": (its, _FAST)})
+        link_library(compiler, work / library, [*own, *all_its])
         shutil.rmtree(made)
         for each in own:
             each.unlink()

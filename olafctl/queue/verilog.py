@@ -19,23 +19,23 @@ INSTANCE = "olaf_instance.v"
 _PLACED = re.compile(r"%(?:Warning|Error)[\w-]*: (?P<where>[^:]+:\d+):\d+: (?P<what>.*)")
 
 
-def folder(queue: Geometry) -> Path:
+def sources_folder(queue: Geometry) -> Path:
     """Return the folder of every Verilog file for ``queue``, its instance checked against the modules.
 
     One a content: what is compiled from it is what was checked. Raises OlafError with every misfit.
     """
-    files = sources(queue)
+    files = render_sources(queue)
 
     def write(work: Path) -> None:
         for name, text in files.items():
             (work / name).write_text(text)
-        check(work / INSTANCE)
+        check_instances(work / INSTANCE)
 
     made, _ = cache.build_once("hdl", cache.digest([part for item in files.items() for part in item]), write)
     return made
 
 
-def check(rendered: Path) -> None:
+def check_instances(rendered: Path) -> None:
     """Hold the instances in a file against the modules beside it: names, parameters, ports, widths.
 
     Raises OlafError with every misfit that Verilator finds; MissingTool without it.
@@ -55,13 +55,13 @@ def check(rendered: Path) -> None:
         raise OlafError(*(Problem(each["what"], each["where"], "correct the template") for each in found))
 
 
-def sources(queue: Geometry) -> dict[str, str]:
+def render_sources(queue: Geometry) -> dict[str, str]:
     """Return every Verilog file by name."""
     plain = sorted([*(paths.sources() / "hdl").glob("*.v"), *(paths.sources() / "hdl").glob("*.vh")])
-    return {path.name: path.read_text() for path in plain} | {INSTANCE: instance(queue)}
+    return {path.name: path.read_text() for path in plain} | {INSTANCE: render_instance(queue)}
 
 
-def instance(queue: Geometry) -> str:
+def render_instance(queue: Geometry) -> str:
     """Return the module ``olaf_instance``: OlafQueue with the parameters of ``queue``."""
     return fill(
         "verilog/olaf_instance.v.j2",

@@ -40,7 +40,7 @@ class ControlServer:
         self._take_overs = take_overs
         self._path = path
         self._closing = threading.Event()
-        self._listening = unix.listen(path, socket.SOCK_STREAM)
+        self._listening = unix.listen_at(path, socket.SOCK_STREAM)
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class ControlServer:
 
     def _answer(self, line: bytes) -> tuple[dict[str, Any], TakeOver | None]:
         try:
-            request = _parse(line)
+            request = _parse_request(line)
             name = str(request.get("do"))
             if name in self._take_overs:
                 return {"value": None}, self._take_overs[name]
@@ -88,21 +88,21 @@ class ControlServer:
             return {"problems": [vars(Problem(f"not understood: {error!r}", "control socket"))]}, None
 
 
-def ask(path: Path, name: str, /, **arguments: Any) -> Any:
+def ask_process(path: Path, name: str, /, **arguments: Any) -> Any:
     """Return the answer of the process at ``path``.
 
     Raises OlafError with what the process objects to, or when none answers.
     """
-    with _connected(path) as peer:
-        return _exchange(peer, path, {"do": name, **arguments})
+    with _connect_to(path) as peer:
+        return _exchange_line(peer, path, {"do": name, **arguments})
 
 
 def take_over(path: Path, name: str) -> socket.socket:
     """Return a stream to the process at ``path``, which now speaks ``name``'s own language. Raises
     OlafError."""
-    peer = _connected(path)
+    peer = _connect_to(path)
     try:
-        _exchange(peer, path, {"do": name})
+        _exchange_line(peer, path, {"do": name})
         peer.settimeout(None)
     except BaseException:
         peer.close()
@@ -110,14 +110,14 @@ def take_over(path: Path, name: str) -> socket.socket:
     return peer
 
 
-def _connected(path: Path) -> socket.socket:
+def _connect_to(path: Path) -> socket.socket:
     try:
-        return unix.connect(path, socket.SOCK_STREAM, _LOOK_AGAIN)
+        return unix.connect_to(path, socket.SOCK_STREAM, _LOOK_AGAIN)
     except OSError as error:
-        raise _silent(path, error) from error
+        raise _silent_process(path, error) from error
 
 
-def _exchange(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
+def _exchange_line(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
     try:
         _check_runs(peer, path)
         peer.sendall(json.dumps(request).encode() + b"\n")
@@ -126,7 +126,7 @@ def _exchange(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
         line = _read_line(peer)
         answer = json.loads(line)
     except (OSError, ValueError) as error:
-        raise _silent(path, error) from error
+        raise _silent_process(path, error) from error
     if "problems" in answer:
         raise OlafError(*(Problem(**problem) for problem in answer["problems"]))
     return answer["value"]
@@ -149,11 +149,11 @@ def _check_runs(peer: socket.socket, path: Path) -> None:
             raise OlafError(Problem("is stopped", str(path), f"kill -CONT {number} lets it go on"))
 
 
-def _silent(path: Path, error: Exception) -> OlafError:
+def _silent_process(path: Path, error: Exception) -> OlafError:
     return OlafError(Problem(f"does not answer: {error}", str(path), "olafctl status, then deploy again"))
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def _parse_request(line: bytes) -> dict[str, Any]:
     request = json.loads(line)
     if not isinstance(request, dict):
         raise ValueError("a request is a JSON object")

@@ -10,8 +10,8 @@ from typing import Any
 from olafctl.network.netem import Impairment
 from olafctl.targets import front_ports, processes, rendered
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.interface import Device, Progress, device_name
-from olafctl.testbed.model import Engine, Link, Testbed
+from olafctl.targets.interface import Progress, TargetDevice, device_name
+from olafctl.testbed.model import Testbed, TestbedEngine, TestbedLink
 from olafctl.testbed.topology import Topology
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.attachment import Attachment
@@ -31,22 +31,22 @@ class EnginePart:
     shards: int = 1
 
 
-def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[Device]:
+def make_devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[TargetDevice]:
     """Return the devices of ``testbed``, two of each engine, without addresses yet; ``files`` are the
     P4Info and the device_config of a block."""
     blocks = [(engine.name, block) for engine in testbed.engines for block in rendered.BLOCKS]
     return [
-        Device(device_name(testbed, engine, block), number, "", *files(block))
+        TargetDevice(device_name(testbed, engine, block), number, "", *files(block))
         for number, (engine, block) in enumerate(blocks, 1)
     ]
 
 
-def trunks(testbed: Testbed) -> Sequence[Link]:
+def find_trunks(testbed: Testbed) -> Sequence[TestbedLink]:
     """Return the links between engines."""
     return [link for link in testbed.links if link.peer is not None]
 
 
-def parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]:
+def make_parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]:
     """Return the engines of ``testbed``, each with its library of ``queues``."""
     topology = Topology(testbed)
     return [
@@ -61,10 +61,10 @@ class Deployment:
 
     target: str
     ports: Sequence[FrontPort]
-    devices: Sequence[Device]
+    devices: Sequence[TargetDevice]
     """Two of each engine, in the engines' order."""
     engines: Sequence[EnginePart]
-    links: Sequence[Link]
+    links: Sequence[TestbedLink]
     """Between engines."""
     made: Sequence[int] = ()
     """The numbers of the front ports that were made to the end."""
@@ -80,70 +80,70 @@ class Deployment:
         return [port.outer for port in self.ports]
 
 
-def planned(
+def plan_deployment(
     target: str,
     testbed: Testbed,
     state: Path,
-    queue: Callable[[Engine, Progress], Path],
+    queue: Callable[[TestbedEngine, Progress], Path],
     files: Callable[[str], tuple[Path, Path]],
     progress: Progress,
 ) -> Deployment:
     """Return what ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue``
     builds the library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises
     OlafError."""
-    ports = front_ports.plan(testbed, state, progress)
-    engines = parts(testbed, [queue(engine, progress) for engine in testbed.engines])
-    return Deployment(target, ports, devices(testbed, files), engines, trunks(testbed))
+    ports = front_ports.plan_ports(testbed, state, progress)
+    engines = make_parts(testbed, [queue(engine, progress) for engine in testbed.engines])
+    return Deployment(target, ports, make_devices(testbed, files), engines, find_trunks(testbed))
 
 
-def save(state: Path, deployment: Deployment) -> None:
+def save_deployment(state: Path, deployment: Deployment) -> None:
     """Write ``deployment`` down in ``state``, in one step."""
     new = state / f"{_RECORD}.new"
     new.write_text(json.dumps(asdict(deployment), default=str, indent=1) + "\n")
     new.replace(state / _RECORD)
 
 
-def load(state: Path) -> Deployment | None:
+def load_deployment(state: Path) -> Deployment | None:
     """Return what was written down in ``state``; None when nothing readable is there."""
     try:
         record = json.loads((state / _RECORD).read_text())
-        ports = [_port(port) for port in record["ports"]]
+        ports = [_parse_port(port) for port in record["ports"]]
         return Deployment(
             record["target"],
             ports,
-            [device(entry) for entry in record["devices"]],
+            [parse_device(entry) for entry in record["devices"]],
             [
                 EnginePart(part["name"], Path(part["queue_library"]), part["ports"], part.get("shards", 1))
                 for part in record["engines"]
             ],
-            [Link(**link) for link in record["links"]],
+            [TestbedLink(**link) for link in record["links"]],
             record.get("made", [port.number for port in ports]),  # earlier versions wrote down no more
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def required(state: Path) -> Deployment:
+def require_deployment(state: Path) -> Deployment:
     """Return what was written down in ``state``. Raises OlafError when nothing readable is there."""
-    if (recorded := load(state)) is None:
+    if (recorded := load_deployment(state)) is None:
         raise OlafError(Problem("holds no deployment", str(state)))
     return recorded
 
 
 def is_damaged(state: Path) -> bool:
     """Return whether something was written down in ``state`` that cannot be read any more."""
-    return (state / _RECORD).exists() and load(state) is None
+    return (state / _RECORD).exists() and load_deployment(state) is None
 
 
-def device(entry: dict[str, Any]) -> Device:
+def parse_device(entry: dict[str, Any]) -> TargetDevice:
     """Return a Device from its JSON form."""
-    return Device(
+    return TargetDevice(
         entry["name"], entry["device_id"], entry["address"], Path(entry["p4info"]), Path(entry["config"])
     )
 
 
 @contextmanager
-def starting(state: Path, deployment: Deployment, progress: Progress) -> Iterator[None]:
+def start_engine(state: Path, deployment: Deployment, progress: Progress) -> Iterator[None]:
     """Inside, start the engine of ``deployment``: what was its engine before is gone, and its front ports are
     there. Those that fit stay as they are, and so do hosts and their programs.
 
@@ -151,33 +151,33 @@ def starting(state: Path, deployment: Deployment, progress: Progress) -> Iterato
     """
     state.mkdir(parents=True, exist_ok=True)
     processes.end_engine(state)
-    before = load(state)
+    before = load_deployment(state)
     if before is None:
-        undo(state)
+        undo_deployment(state)
         before = replace(deployment, ports=())
     try:
-        ports, kept = front_ports.keep(state, before.ports, before.made, deployment.ports)
+        ports, kept = front_ports.keep_ports(state, before.ports, before.made, deployment.ports)
         _remove_sockets(state)
         recorded = replace(deployment, ports=ports, made=kept)
-        save(state, recorded)
+        save_deployment(state, recorded)
         progress("making ports" if len(kept) < len(ports) else "keeping ports")
-        front_ports.make(state, [port for port in ports if port.number not in kept])
-        save(state, replace(recorded, made=[port.number for port in ports]))
+        front_ports.make_ports(state, [port for port in ports if port.number not in kept])
+        save_deployment(state, replace(recorded, made=[port.number for port in ports]))
         yield
     except BaseException:
         if before.ports:
             processes.end_engine(state)
             _remove_sockets(state)
         else:
-            undo(state)
+            undo_deployment(state)
         raise
 
 
-def rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
+def list_rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
     """Return how the front ports of what runs in ``state`` differ from those of ``testbed``, as lines of a
     diff. Raises OlafError."""
-    recorded, wanted = required(state), front_ports.places(testbed, state)
-    fit = front_ports.fitting(recorded.ports, recorded.made, wanted)
+    recorded, wanted = require_deployment(state), front_ports.place_ports(testbed, state)
+    fit = front_ports.find_fitting(recorded.ports, recorded.made, wanted)
     return [
         f"{sign} port {port.number} ({port.transport} {port.outer.path})"
         for sign, ports in (("-", recorded.ports), ("+", wanted))
@@ -186,32 +186,32 @@ def rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
     ]
 
 
-def rewire(state: Path, testbed: Testbed, progress: Progress, request: Callable[..., Any]) -> None:
+def rewire_ports(state: Path, testbed: Testbed, progress: Progress, request: Callable[..., Any]) -> None:
     """Make the front ports of what runs in ``state`` those of ``testbed`` while frames pass at the others;
     none of either is a TAP. ``request`` is :func:`olafctl.targets.control.ask` of its process.
 
     What fails is made good by the next one. Raises OlafError.
     """
-    before, wanted = required(state), front_ports.plan(testbed, state, progress)
-    fit = front_ports.fitting(before.ports, before.made, wanted)
+    before, wanted = require_deployment(state), front_ports.plan_ports(testbed, state, progress)
+    fit = front_ports.find_fitting(before.ports, before.made, wanted)
     request("close", ports=[port.number for port in before.ports if port.number not in fit])
-    ports, kept = front_ports.keep(state, before.ports, before.made, wanted)
-    engines = parts(testbed, [part.queue_library for part in before.engines])
+    ports, kept = front_ports.keep_ports(state, before.ports, before.made, wanted)
+    engines = make_parts(testbed, [part.queue_library for part in before.engines])
     recorded = replace(before, ports=ports, engines=engines, made=kept)
-    save(state, recorded)
-    front_ports.make(state, [port for port in ports if port.number not in kept])
+    save_deployment(state, recorded)
+    front_ports.make_ports(state, [port for port in ports if port.number not in kept])
     request("open")
-    save(state, replace(recorded, made=[port.number for port in ports]))
+    save_deployment(state, replace(recorded, made=[port.number for port in ports]))
 
 
-def undo(state: Path) -> None:
+def undo_deployment(state: Path) -> None:
     """End every process, remove every interface and socket of the deployment in ``state``.
 
     What is not there is fine, the folder itself included. Raises OlafError when something stays.
     """
     processes.end_all(state)
-    recorded = load(state)
-    front_ports.remove(state, recorded.ports if recorded else ())
+    recorded = load_deployment(state)
+    front_ports.remove_ports(state, recorded.ports if recorded else ())
     _remove_sockets(state)
     (state / _RECORD).unlink(missing_ok=True)
 
@@ -222,7 +222,7 @@ def _remove_sockets(state: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _port(entry: dict[str, Any]) -> FrontPort:
+def _parse_port(entry: dict[str, Any]) -> FrontPort:
     outer = entry["outer"]
     attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
     impair = Impairment(**entry["impair"]) if entry.get("impair") else None

@@ -14,7 +14,7 @@ from olafctl.testbed.model import Port, Testbed
 from olafctl.wire.layouts import BEAT_BYTES
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.namespace import exists
+from olafswitch.ports.namespace import namespace_exists
 from olafswitch.ports.pcap import why_not_written
 from olafswitch.ports.transport import Transport
 
@@ -70,7 +70,7 @@ class FrontPort:
             return False
 
 
-def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
+def find_problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
     """Return why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
     without making them."""
     found = []
@@ -86,11 +86,13 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
             if reason := nic.why_not(interface_of(port)):
                 found.append(Problem(reason, where, "give the port's path the name of a free network card"))
         else:
-            found.extend(_path_problems(_place(port, chosen(port), testbed, state.resolve()), where))
-    return [*found, *claimed(places(testbed, state), testbed, state)]
+            found.extend(
+                _path_problems(_place_port(port, choose_transport(port), testbed, state.resolve()), where)
+            )
+    return [*found, *find_claimed(place_ports(testbed, state), testbed, state)]
 
 
-def claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> Iterator[Problem]:
+def find_claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> Iterator[Problem]:
     """Yield a problem for each of ``ports`` that another deployment of this machine has."""
     of = {name: port for port in ports for name in port.claims}
     for name, problem in claims.find_conflicts(of, state):
@@ -98,50 +100,50 @@ def claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> Iterat
         yield Problem(f"{name} {problem.what}", where, problem.remedy)
 
 
-def notes(testbed: Testbed) -> Iterator[str]:
+def note_cards(testbed: Testbed) -> Iterator[str]:
     """Yield what should be set at the network cards of ``testbed``, and is not."""
     longest = max(engine.beats for engine in testbed.engines) * BEAT_BYTES
     for port in testbed.ports:
         if port.transport is Transport.NIC:
-            yield from nic.notes(interface_of(port), longest, testbed.shards)
+            yield from nic.note_settings(interface_of(port), longest, testbed.shards)
 
 
-def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
+def plan_ports(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
     """Return the front ports of ``testbed`` deployed in ``state``; ``progress`` gets each fallback.
 
     Raises OlafError with :func:`problems`.
     """
-    if found := problems(testbed, state):
+    if found := find_problems(testbed, state):
         raise OlafError(*found)
     reason = interfaces.why_not()
     if reason and any(port.transport is None for port in testbed.ports):
         progress(f"ports are UNIX sockets instead of veths: {reason}")
-    return places(testbed, state)
+    return place_ports(testbed, state)
 
 
-def places(testbed: Testbed, state: Path) -> Sequence[FrontPort]:
+def place_ports(testbed: Testbed, state: Path) -> Sequence[FrontPort]:
     """As :func:`plan`, whatever stands in the way."""
     # Resolved: a testbed's relative paths are next to it, the state's lie in the state folder.
     home = state.resolve()
-    return [_place(port, chosen(port), testbed, home) for port in testbed.ports]
+    return [_place_port(port, choose_transport(port), testbed, home) for port in testbed.ports]
 
 
-def make(state: Path, ports: Sequence[FrontPort]) -> None:
+def make_ports(state: Path, ports: Sequence[FrontPort]) -> None:
     """Make the veths, namespace and folders that ``ports`` need.
 
     Raises OlafError.
     """
     pairs = [
-        interfaces.Pair(port.inner, port.outer.path, port.queues)
+        interfaces.VethPair(port.inner, port.outer.path, port.queues)
         for port in ports
         if port.transport is Transport.VETH
     ]
     if pairs or any(port.transport is Transport.TAP for port in ports):
-        interfaces.create(state, pairs)
+        interfaces.create_pairs(state, pairs)
     for port in ports:
         if port.impair is not None:  # each end's own queue: what leaves it goes the one way
-            netem.impair(state, port.inner, None, port.impair)
-            netem.impair(state, port.outer.path, port.outer.namespace, port.impair)
+            netem.impair_interface(state, port.inner, None, port.impair)
+            netem.impair_interface(state, port.outer.path, port.outer.namespace, port.impair)
     for port in ports:
         for name in port.files:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +151,7 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
             Path(port.files[0]).touch()
 
 
-def keep(
+def keep_ports(
     state: Path, before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]
 ) -> tuple[Sequence[FrontPort], Sequence[int]]:
     """Take away what of ``before`` is not as in ``after``, and the cables; the rest stays connected.
@@ -158,8 +160,11 @@ def keep(
     folders that were made for it, and the numbers of those that are there. Raises OlafError.
     """
     made = {folder for port in before for folder in port.folders}
-    ports = [replace(port, folders=sorted({*port.folders, *(made & _parents(port.files))})) for port in after]
-    kept = fitting(before, whole, ports)
+    ports = [
+        replace(port, folders=sorted({*port.folders, *(made & _parent_folders(port.files))}))
+        for port in after
+    ]
+    kept = find_fitting(before, whole, ports)
     for port in before:
         if port.transport is Transport.UNIX and port.number not in kept and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
@@ -169,7 +174,9 @@ def keep(
     return ports, kept
 
 
-def fitting(before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]) -> Sequence[int]:
+def find_fitting(
+    before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]
+) -> Sequence[int]:
     """Return the numbers of those of ``after`` that are there, see :func:`keep`."""
     known = {
         port.number: port
@@ -183,7 +190,7 @@ def fitting(before: Sequence[FrontPort], whole: Container[int], after: Sequence[
     ]
 
 
-def remove(state: Path, ports: Sequence[FrontPort]) -> None:
+def remove_ports(state: Path, ports: Sequence[FrontPort]) -> None:
     """Take away what :func:`make` made and what processes left of it; pcap files outside ``state`` stay,
     and with them their folders.
 
@@ -193,15 +200,15 @@ def remove(state: Path, ports: Sequence[FrontPort]) -> None:
         if port.transport is Transport.UNIX and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
     _remove_folders({folder for port in ports for folder in port.folders})
-    interfaces.remove(state)
+    interfaces.remove_interfaces(state)
 
 
-def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
+def find_lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
     """Return those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
     return [port for port in ports if not _is_there(port)]
 
 
-def _parents(files: Iterable[str]) -> set[str]:
+def _parent_folders(files: Iterable[str]) -> set[str]:
     """Return the folders that ``files`` are in, at any depth."""
     return {str(folder) for name in files for folder in Path(name).parents}
 
@@ -214,7 +221,7 @@ def _remove_folders(folders: Iterable[str]) -> None:
 
 def _is_there(port: FrontPort) -> bool:
     outer = port.outer
-    if outer.namespace is not None and not exists(outer.namespace):
+    if outer.namespace is not None and not namespace_exists(outer.namespace):
         return False
     match port.transport:
         case Transport.NIC | Transport.VETH:
@@ -228,14 +235,14 @@ def _is_there(port: FrontPort) -> bool:
             return all(Path(name).exists() for name in port.files)
 
 
-def chosen(port: Port) -> Transport:
+def choose_transport(port: Port) -> Transport:
     """Return how a port is reached: as it says, or the best way that this user is allowed."""
     if port.transport is not None:
         return port.transport
     return Transport.UNIX if interfaces.why_not() else Transport.VETH
 
 
-def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> FrontPort:
+def _place_port(port: Port, transport: Transport, testbed: Testbed, state: Path) -> FrontPort:
     number = port.number
     if transport in _INTERFACES:
         name = interface_of(port)
@@ -265,7 +272,7 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
 
 def _missing_folders(files: Sequence[str], state: Path) -> Sequence[str]:
     """Folders that ``files`` need and that are not there yet; the state folder is not a port's."""
-    wanted = _parents(files) - {str(state), *map(str, state.parents)}
+    wanted = _parent_folders(files) - {str(state), *map(str, state.parents)}
     return sorted(folder for folder in wanted if not os.path.lexists(folder))
 
 
@@ -284,7 +291,7 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
     for name in port.files:
         path = Path(name)
         try:
-            what = _obstacle(path, port.transport)
+            what = _find_obstacle(path, port.transport)
             if what is None and port.transport is Transport.PCAP and name == port.files[-1]:
                 what = why_not_written(path)
         except OSError as error:
@@ -293,7 +300,7 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
             yield Problem(what, where, "give the port another path, or move that away")
 
 
-def _obstacle(path: Path, transport: Transport) -> str | None:
+def _find_obstacle(path: Path, transport: Transport) -> str | None:
     """Return why there can be no such socket or file at ``path``. Raises OSError."""
     if path.is_dir():
         return f"{path} is a folder"

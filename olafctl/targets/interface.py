@@ -11,7 +11,7 @@ from olafctl.testbed.model import Testbed
 from olafswitch.errors import Problem
 from olafswitch.p4runtime.address import Access
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.capture import Listener
+from olafswitch.ports.capture import FrameListener
 from olafswitch.ports.host import HostPort
 
 _T = TypeVar("_T")
@@ -20,7 +20,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Device:
+class TargetDevice:
     """A P4Runtime device of a running target."""
 
     name: str
@@ -156,7 +156,7 @@ class Running(Protocol):
     """A target that runs."""
 
     @property
-    def devices(self) -> Sequence[Device]: ...
+    def devices(self) -> Sequence[TargetDevice]: ...
 
     @property
     def attachments(self) -> Sequence[Attachment]: ...
@@ -171,7 +171,7 @@ class Running(Protocol):
     def host_port(self, number: int) -> HostPort:
         """Return the host side of a front port. Raises OlafError."""
 
-    def listen(self, number: int) -> Listener:
+    def listen(self, number: int) -> FrameListener:
         """Listen at a front port. Raises OlafError, BadInput for a port that cannot be listened at."""
 
     def logs(self) -> Sequence[Path]: ...

@@ -10,10 +10,10 @@ from olafctl.wire import layouts
 from olafswitch import cache
 
 
-def folder(testbed: Testbed) -> Path:
+def sources_folder(testbed: Testbed) -> Path:
     """Return the folder with every P4 file of ``testbed``: one a content, so that compilers see the same
     paths."""
-    files = sources(testbed)
+    files = render_sources(testbed)
 
     def write(work: Path) -> None:
         for name, text in files.items():
@@ -25,14 +25,14 @@ def folder(testbed: Testbed) -> Path:
     return made
 
 
-def sources(testbed: Testbed) -> dict[str, str]:
+def render_sources(testbed: Testbed) -> dict[str, str]:
     """Return every P4 file by name; ``vnp4_1.p4`` and ``vnp4_2.p4`` are the v1model tops."""
     files = {path.name: path.read_text() for path in sorted((paths.sources() / "p4src").glob("*.p4"))}
-    files["params.p4"] = params(testbed.udp_port, testbed.control_tos)
+    files["params.p4"] = render_params(testbed.udp_port, testbed.control_tos)
     return files
 
 
-def params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_TOS) -> str:
+def render_params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_TOS) -> str:
     """``params.p4``: what the programs take from the testbed, and the table sizes."""
     return fill(
         "p4/params.p4.j2",

@@ -20,7 +20,7 @@ _VERSION_3 = 0x20080522
 _LAST = 63
 
 
-def keep(names: Set[str]) -> None:
+def keep_capabilities(names: Set[str]) -> None:
     """Give up every capability but ``names``, for this thread, those it starts and what they run.
 
     What it does not have it does not get. Raises OSError.

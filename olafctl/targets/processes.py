@@ -41,7 +41,7 @@ exit "$code"
 """Without the mark in its own environment: ending a deployment leaves this shell to log how that went."""
 
 
-def spawn(
+def spawn_process(
     argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = (), folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
     """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``; what becomes
@@ -55,7 +55,16 @@ def spawn(
     try:
         with log.open("ab") as output:
             return subprocess.Popen(
-                ["/bin/sh", "-c", _WATCH, "olaf", mark, str(_life(log).resolve()), _name(argv), *argv],
+                [
+                    "/bin/sh",
+                    "-c",
+                    _WATCH,
+                    "olaf",
+                    mark,
+                    str(_life_file(log).resolve()),
+                    _program_name(argv),
+                    *argv,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -76,7 +85,7 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
     process: subprocess.Popen[bytes] | None = None
     try:
         try:
-            process = spawn([*argv, "--ready-fd", str(writing)], state, log, (writing,))
+            process = spawn_process([*argv, "--ready-fd", str(writing)], state, log, (writing,))
         finally:
             os.close(writing)
         if (answer := _read_line(reading, seconds)) is None:
@@ -87,7 +96,7 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
         return json.loads(answer)
     except BaseException:
         if process is not None:
-            _kill(process)
+            _kill_started(process)
         raise
     finally:
         os.close(reading)
@@ -105,35 +114,35 @@ STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 """The states of a process that a signal, or a debugger, has stopped."""
 
 
-def of(state: Path) -> Sequence[psutil.Process]:
+def find_processes(state: Path) -> Sequence[psutil.Process]:
     """Return every process of the deployment in ``state`` that this user may look at, but the caller:
     those that carry its folder, and those in one of its network namespaces."""
     wanted = str(state.resolve())
-    others = _others()
+    others = _other_processes()
     inside = processes_in(interfaces.namespaces_of(state), (process.pid for process in others))
     return [
         process
         for process in others
-        if (process.pid in inside or _deployment(process) == wanted) and runs(process)
+        if (process.pid in inside or _deployment_of(process) == wanted) and is_running(process)
     ]
 
 
 def of_engine(state: Path) -> Sequence[psutil.Process]:
     """Return those of the deployment in ``state`` that are no programs of its hosts."""
-    return [process for process in of(state) if _is_of_engine(process)]
+    return [process for process in find_processes(state) if _is_of_engine(process)]
 
 
-def died(state: Path) -> Sequence[str]:
+def list_died(state: Path) -> Sequence[str]:
     """Return what was started in ``state`` and has ended by itself, each with how, when and its log."""
-    return [how for _, how in _dead(state)]
+    return [how for _, how in _find_dead(state)]
 
 
 def words_of_dead(state: Path) -> Mapping[str, str]:
     """Return the end of the log of each that has ended by itself, by the log's name."""
-    return {log: words for log, _ in _dead(state) if (words := last_words(state / log))}
+    return {log: words for log, _ in _find_dead(state) if (words := last_words(state / log))}
 
 
-def _dead(state: Path) -> Iterator[tuple[str, str]]:
+def _find_dead(state: Path) -> Iterator[tuple[str, str]]:
     for life in sorted(state.glob(f"*{_LIFE}")):
         log = life.name.removesuffix(_LIFE)
         with suppress(OSError):
@@ -141,28 +150,28 @@ def _dead(state: Path) -> Iterator[tuple[str, str]]:
             watcher = noted.removeprefix("runs as ")
             if watcher == noted:
                 yield log, f"{noted} (see {log})"
-            elif _watcher(life) is None and not _is_written(state, log):
+            elif _find_watcher(life) is None and not _is_written(state, log):
                 yield log, f"what wrote {log} exited without output"
 
 
-def stopped(state: Path) -> Sequence[str]:
+def list_stopped(state: Path) -> Sequence[str]:
     """Processes of the deployment's engine that a signal has stopped, each with what lets it go on."""
     found = []
     for process in of_engine(state):
         with suppress(psutil.Error):
             if process.status() in STOPPED:
-                found.append(f"{_name(process.cmdline())} (kill -CONT {process.pid} lets it go on)")
+                found.append(f"{_program_name(process.cmdline())} (kill -CONT {process.pid} lets it go on)")
     return found
 
 
-def states() -> set[Path]:
+def find_states() -> set[Path]:
     """Return the state folders, there or deleted, of every process of a deployment that this user may look
     at."""
-    found = (_deployment(process) for process in psutil.process_iter())
+    found = (_deployment_of(process) for process in psutil.process_iter())
     return {Path(folder) for folder in found if folder is not None}
 
 
-def runs(process: psutil.Process) -> bool:
+def is_running(process: psutil.Process) -> bool:
     """Return whether any of its threads still runs."""
     try:
         # A first thread that ended is a zombie while others still hold the process's files.
@@ -178,8 +187,8 @@ def end_all(state: Path) -> None:
 
     Raises OlafError when one stays.
     """
-    _end(lambda: of(state))
-    _forget(state)
+    _end_processes(lambda: find_processes(state))
+    _forget_ended(state)
 
 
 def end_engine(state: Path) -> None:
@@ -187,8 +196,8 @@ def end_engine(state: Path) -> None:
 
     Raises OlafError when one stays.
     """
-    _end(lambda: of_engine(state))
-    _forget(state)
+    _end_processes(lambda: of_engine(state))
+    _forget_ended(state)
 
 
 def end_in(namespace: str) -> None:
@@ -198,11 +207,11 @@ def end_in(namespace: str) -> None:
     """
 
     def inside() -> Sequence[psutil.Process]:
-        others = _others()
+        others = _other_processes()
         found = processes_in([namespace], (process.pid for process in others))
-        return [process for process in others if process.pid in found and runs(process)]
+        return [process for process in others if process.pid in found and is_running(process)]
 
-    _end(inside)
+    _end_processes(inside)
 
 
 def last_words(log: Path) -> str:
@@ -213,7 +222,7 @@ def last_words(log: Path) -> str:
     return ""
 
 
-def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
+def _end_processes(find: Callable[[], Sequence[psutil.Process]]) -> None:
     mine = find()
     for how in (signal.SIGTERM, signal.SIGKILL):
         for process in mine:
@@ -227,25 +236,25 @@ def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
     raise OlafError(*problems)
 
 
-def _others() -> Sequence[psutil.Process]:
+def _other_processes() -> Sequence[psutil.Process]:
     """Return every process but the caller."""
     return [process for process in psutil.process_iter() if process.pid != os.getpid()]
 
 
-def _life(log: Path) -> Path:
+def _life_file(log: Path) -> Path:
     """Return where it is noted how the process that writes ``log`` is."""
     return log.with_name(log.name + _LIFE)
 
 
-def _forget(state: Path) -> None:
+def _forget_ended(state: Path) -> None:
     """Remove the notes of what was ended on purpose, once its watchers have written how it ended."""
     notes = list(state.glob(f"*{_LIFE}"))
-    psutil.wait_procs(filter(None, map(_watcher, notes)), _TERMINATION_SECONDS)
+    psutil.wait_procs(filter(None, map(_find_watcher, notes)), _TERMINATION_SECONDS)
     for life in notes:
         life.unlink(missing_ok=True)
 
 
-def _watcher(life: Path) -> psutil.Process | None:
+def _find_watcher(life: Path) -> psutil.Process | None:
     """Return the shell that keeps this note, while it runs."""
     with suppress(OSError, ValueError, psutil.Error):
         found = psutil.Process(int(life.read_text().strip().removeprefix("runs as ")))
@@ -256,14 +265,14 @@ def _watcher(life: Path) -> psutil.Process | None:
 def _is_written(state: Path, log: str) -> bool:
     """Return whether a process of the deployment still has ``log`` as its output, though its watcher was
     killed."""
-    for process in of(state):
+    for process in find_processes(state):
         with suppress(OSError):
             if Path(f"/proc/{process.pid}/fd/1").samefile(state / log):
                 return True
     return False
 
 
-def _name(argv: Sequence[str]) -> str:
+def _program_name(argv: Sequence[str]) -> str:
     """Return what a log calls a program: a Python module's name, or the program's, whatever network it
     runs in."""
     if list(argv[:3]) == ["ip", "netns", "exec"]:
@@ -271,17 +280,17 @@ def _name(argv: Sequence[str]) -> str:
     return argv[2] if argv[1:2] == ["-m"] else Path(argv[0]).name
 
 
-def _deployment(process: psutil.Process) -> str | None:
+def _deployment_of(process: psutil.Process) -> str | None:
     """Return the state folder that a process carries."""
-    return _environment(process).get(OWNER)
+    return _read_environment(process).get(OWNER)
 
 
 def _is_of_engine(process: psutil.Process) -> bool:
-    environment = _environment(process)
+    environment = _read_environment(process)
     return OWNER in environment and HOST not in environment
 
 
-def _environment(process: psutil.Process) -> Mapping[str, str]:
+def _read_environment(process: psutil.Process) -> Mapping[str, str]:
     """Empty where this user may not look."""
     try:
         environment: dict[str, str] = process.environ()
@@ -290,7 +299,7 @@ def _environment(process: psutil.Process) -> Mapping[str, str]:
     return environment
 
 
-def _kill(started: subprocess.Popen[bytes]) -> None:
+def _kill_started(started: subprocess.Popen[bytes]) -> None:
     """Kill what :func:`spawn` started: the shell and the program that it waits for."""
     with suppress(psutil.NoSuchProcess):
         shell = psutil.Process(started.pid)

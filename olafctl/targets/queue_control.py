@@ -9,7 +9,7 @@ from olafctl.network.flow_rules import FlowRules
 from olafctl.queue.registers import Command, QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
-from olafctl.targets.interface import Device
+from olafctl.targets.interface import TargetDevice
 from olafswitch.errors import OlafError, Problem
 
 
@@ -27,11 +27,11 @@ class HoldsQueues(Protocol):
         """Frames that went nowhere, by reason, as a dataclass."""
 
 
-def handlers(
+def make_handlers(
     engine: HoldsQueues,
     queues: Mapping[str, QueueRegisters],
     ports: Sequence[int],
-    devices: Sequence[Device],
+    devices: Sequence[TargetDevice],
     carriers: Callable[[], Mapping[str, bool]] = dict,
 ) -> Mapping[str, Handler]:
     """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import IndexRange, Ranges
 from olafctl.targets import deployment, processes
-from olafctl.targets.control import ask
+from olafctl.targets.control import ask_process
 from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Device, TimedFrame, VirtualTime
+from olafctl.targets.interface import TargetDevice, TimedFrame, VirtualTime
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.capture import Listener, listen
+from olafswitch.ports.capture import FrameListener, listen_at
 from olafswitch.ports.host import HostPort, open_host_port
 
 SOCKET = "queue.sock"
@@ -106,13 +106,16 @@ class RunningProcess:
         """Raises OlafError when the process in ``state`` does not answer."""
         self._state = state
         self._socket = state / SOCKET
-        self.devices: Sequence[Device] = [deployment.device(entry) for entry in ask(self._socket, "devices")]
+        self.devices: Sequence[TargetDevice] = [
+            deployment.parse_device(entry) for entry in ask_process(self._socket, "devices")
+        ]
         self.attachments: Sequence[Attachment] = recorded.attachments
         self.queues: Mapping[str, SocketRegisters] = {
-            part.name: SocketRegisters(partial(ask, self._socket), part.name) for part in recorded.engines
+            part.name: SocketRegisters(partial(ask_process, self._socket), part.name)
+            for part in recorded.engines
         }
         self.sharded: Mapping[str, SocketShards] = {
-            part.name: SocketShards(partial(ask, self._socket))
+            part.name: SocketShards(partial(ask_process, self._socket))
             for part in recorded.engines
             if part.shards > 1
         }
@@ -120,7 +123,7 @@ class RunningProcess:
     def alive(self) -> bool:
         """Return whether the process answers."""
         try:
-            ask(self._socket, "devices")
+            ask_process(self._socket, "devices")
         except OlafError:
             return False
         return True
@@ -129,9 +132,9 @@ class RunningProcess:
         """Return the host side of a front port. Raises OlafError."""
         return open_host_port(self._attachment(number))
 
-    def listen(self, number: int) -> Listener:
+    def listen(self, number: int) -> FrameListener:
         """Listen at a front port. Raises OlafError, BadInput."""
-        return listen(self._attachment(number))
+        return listen_at(self._attachment(number))
 
     def _attachment(self, number: int) -> Attachment:
         found = next((each for each in self.attachments if each.number == number), None)
@@ -145,7 +148,7 @@ class RunningProcess:
 
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way; ``losses``: frames that went nowhere."""
-        stats: dict[str, Any] = ask(self._socket, "stats")
+        stats: dict[str, Any] = ask_process(self._socket, "stats")
         return stats
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
@@ -164,10 +167,10 @@ class RunningProcess:
 _Running = TypeVar("_Running", bound=RunningProcess)
 
 
-def find(target: str, state: Path, opened: Callable[[Path, Deployment], _Running]) -> _Running | None:
+def find_process(target: str, state: Path, opened: Callable[[Path, Deployment], _Running]) -> _Running | None:
     """Return what ``target`` runs in ``state``, as ``opened`` makes it, if it answers."""
-    recorded = deployment.load(state)
-    if recorded is None or recorded.target != target or not processes.of(state):
+    recorded = deployment.load_deployment(state)
+    if recorded is None or recorded.target != target or not processes.find_processes(state):
         return None
     try:
         return opened(state, recorded)
@@ -175,7 +178,7 @@ def find(target: str, state: Path, opened: Callable[[Path, Deployment], _Running
         return None
 
 
-def start(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:
+def start_process(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:
     """Run ``module`` as a process for ``state``; returns what it says when ready. Raises OlafError."""
     argv = [sys.executable, "-m", module, str(state.resolve())]
     return processes.spawn_ready(argv, state, state / log, seconds)

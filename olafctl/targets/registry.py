@@ -18,32 +18,32 @@ from olafswitch.errors import BadInput, Problem
 _GROUP = "olaf.targets"
 
 
-def names() -> Sequence[str]:
+def target_names() -> Sequence[str]:
     """Return every target's name."""
-    return sorted({*_own(), *_added()})
+    return sorted({*_own_targets(), *_added_targets()})
 
 
-def get(name: str) -> Target:
+def get_target(name: str) -> Target:
     """Return the target ``name``.
 
     Raises BadInput when it does not exist.
     """
-    if name not in names():
-        raise BadInput(Problem(f"target {name!r} does not exist", "", f"one of: {', '.join(names())}"))
+    if name not in target_names():
+        raise BadInput(Problem(f"target {name!r} does not exist", "", f"one of: {', '.join(target_names())}"))
     target: Target
-    if name in _own():
+    if name in _own_targets():
         target = importlib.import_module(f"olafctl.targets.{name.replace('-', '_')}.target").TARGET
     else:
-        target = _added()[name].load()
+        target = _added_targets()[name].load()
     return target
 
 
-def _own() -> Sequence[str]:
+def _own_targets() -> Sequence[str]:
     packages = (module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg)
     found = (name for name in packages if importlib.util.find_spec(f"olafctl.targets.{name}.target"))
     return [name.replace("_", "-") for name in found]
 
 
 @cache
-def _added() -> dict[str, EntryPoint]:
+def _added_targets() -> dict[str, EntryPoint]:
     return {each.name: each for each in entry_points(group=_GROUP)}

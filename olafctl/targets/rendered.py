@@ -10,28 +10,28 @@ from olafctl.queue import verilog
 from olafctl.targets import p4_sources as p4
 from olafctl.targets.engine.compile import pipeline_library
 from olafctl.targets.interface import Build, Progress
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine
 from olafswitch import cache
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 _PARALLEL = 2
 
 
-def check(testbed: Testbed) -> None:
+def check_rendering(testbed: Testbed) -> None:
     """Render ``testbed`` and check the Verilog instances against the modules they name.
 
     Raises OlafError with every misfit.
     """
-    p4.folder(testbed)
+    p4.sources_folder(testbed)
     for engine in testbed.engines:
-        verilog.folder(engine.geometry)
+        verilog.sources_folder(engine.geometry)
 
 
 def build_pipeline(
     target: str,
     testbed: Testbed,
     tools: Sequence[str | bytes | Path],
-    queue: Callable[[Engine, Progress], Path],
+    queue: Callable[[TestbedEngine, Progress], Path],
     compile_block: Callable[[Path, Path, str], object],
     progress: Progress,
 ) -> Build:
@@ -42,7 +42,7 @@ def build_pipeline(
     Raises OlafError."""
 
     def everything(folder: Path) -> None:
-        source = p4.folder(testbed)
+        source = p4.sources_folder(testbed)
         # What takes longest first.
         parts: list[Callable[[], object]] = [partial(queue, engine, progress) for engine in testbed.engines]
         parts += [pipeline_library, *(partial(compile_block, source, folder, name) for name in BLOCKS)]
@@ -50,7 +50,10 @@ def build_pipeline(
             for done in [pool.submit(copy_context().run, part) for part in parts]:
                 done.result()
 
-    rendered = [p4.sources(testbed), *(verilog.sources(engine.geometry) for engine in testbed.engines)]
+    rendered = [
+        p4.render_sources(testbed),
+        *(verilog.render_sources(engine.geometry) for engine in testbed.engines),
+    ]
     files = [item for sources in rendered for item in sorted(sources.items())]
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, everything)

@@ -21,7 +21,7 @@ _ADVANCE = 0
 _CHUNK = 1 << 20
 
 
-def exchange(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+def exchange_frames(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
     """Send ``frames`` and yield what comes back, both at once; closes ``peer``.
 
     Raises OlafError with what the engine objects to, and whatever ``frames`` raises.
@@ -30,7 +30,7 @@ def exchange(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[Time
 
     def feed() -> None:
         try:
-            _write(peer, frames)
+            _write_frames(peer, frames)
         except OSError:
             pass  # the engine's own words are read below
         except BaseException as failure:
@@ -67,7 +67,7 @@ class Session:
 
     def arrive(self, frame: TimedFrame) -> None:
         """Kept until the next ``advance``."""
-        self._unsent += _packed(frame)
+        self._unsent += _pack_frame(frame)
 
     def advance(self, time: int) -> Advanced:
         """Return one round trip. Raises OlafError with what the engine objects to in the frames before."""
@@ -111,20 +111,20 @@ class Session:
                     return  # the engine's own words are read next
 
 
-def refuse(peer: socket.socket, message: str) -> None:
+def refuse_session(peer: socket.socket, message: str) -> None:
     """From the engine's side: end the session at once with ``message``."""
     text = message.encode()
     peer.sendall(_RECORD.pack(_END, 1, len(text)) + text)
 
 
-def _packed(item: TimedFrame) -> bytes:
+def _pack_frame(item: TimedFrame) -> bytes:
     return _RECORD.pack(item.time, item.port, len(item.frame)) + item.frame
 
 
-def _write(peer: socket.socket, frames: Iterator[TimedFrame]) -> None:
+def _write_frames(peer: socket.socket, frames: Iterator[TimedFrame]) -> None:
     waiting = bytearray()
     for item in frames:
-        waiting += _packed(item)
+        waiting += _pack_frame(item)
         if len(waiting) >= _CHUNK:
             peer.sendall(waiting)
             waiting.clear()
@@ -142,7 +142,7 @@ class _Records:
 
     def receive(self) -> None:
         """Wait for more bytes. Raises OlafError when the engine has gone away."""
-        more = _receive(self._peer)
+        more = _receive_bytes(self._peer)
         if not more:
             raise OlafError(Problem("the engine went away", "replay", "see olafctl logs"))
         self._data += more
@@ -160,7 +160,7 @@ class _Records:
             body = data[position + _RECORD.size : after]
             if time == _END:
                 self.ended = True
-                _receive(self._peer)  # until the engine has closed it: another session may begin then
+                _receive_bytes(self._peer)  # until the engine has closed it: another session may begin then
                 if port:
                     raise OlafError(Problem(body.decode(errors="replace"), "replay"))
                 return
@@ -169,7 +169,7 @@ class _Records:
         self._data = data[position:]
 
 
-def _receive(peer: socket.socket) -> bytes:
+def _receive_bytes(peer: socket.socket) -> bytes:
     """Return what comes next; nothing at the end, also when the engine closed with frames still unread."""
     try:
         return peer.recv(_CHUNK)

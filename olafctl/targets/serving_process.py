@@ -12,7 +12,7 @@ from olafswitch import log, main_thread
 from olafswitch.errors import OlafError
 
 
-def program(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
+def run_process(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
     """Run ``python -m MODULE STATE``, which serves the deployment in STATE inside of ``serving`` and reports
     what that gives to the process that waits for this one to be ready."""
 

@@ -13,9 +13,9 @@ from olafctl.membership.model import Cluster, Kind, Member, Reward, default_mac
 from olafctl.quantities import Unreadable, choice, duration, whole
 from olafctl.testbed import hosts
 from olafctl.testbed.hosts import Directory
-from olafctl.testbed.model import Engine
+from olafctl.testbed.model import TestbedEngine
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.source import Section, attempt
+from olafctl.testbed.source import Section, attempt_reading
 from olafctl.wire.geometry import BEATS, INDICES, THRESHOLD_MOST, segment_values
 from olafctl.wire.modes import Mode
 
@@ -26,7 +26,7 @@ _worker_id = whole(0, (1 << 32) - 1)
 class _Reading:
     """What the reading of one cluster after the other has taken so far."""
 
-    engine: Engine
+    engine: TestbedEngine
     ports: FrontPorts
     directory: Directory
     udp_port: int
@@ -41,9 +41,9 @@ class _Reading:
     overfull: bool = False
 
 
-def read(
+def read_clusters(
     section: Section,
-    engine: Engine,
+    engine: TestbedEngine,
     ports: FrontPorts,
     directory: Directory,
     udp_port: int,
@@ -60,14 +60,14 @@ def read(
     found: list[Cluster] = []
     for entry in section.sections("clusters"):
         generated = entry.has("count") or entry.is_scalar("workers")
-        found.extend(_generated(entry, reading) if generated else _listed(entry, reading))
+        found.extend(_read_generated(entry, reading) if generated else _read_listed(entry, reading))
         if reading.overfull:
             break  # what follows, perhaps the same alias again and again, cannot be placed either
     found.sort(key=lambda cluster: cluster.number)
-    return tuple(_numbered(found)), reading.entries
+    return tuple(_number_replicas(found)), reading.entries
 
 
-def check(clusters: Iterable[Cluster], entries: Mapping[str, Section], ground: Ground) -> None:
+def check_clusters(clusters: Iterable[Cluster], entries: Mapping[str, Section], ground: Ground) -> None:
     """Hold what was read against the rules for clusters; ``entries`` are as :func:`read` gives them."""
     for cluster in clusters:
         entry = entries[cluster.name]
@@ -80,15 +80,15 @@ def check(clusters: Iterable[Cluster], entries: Mapping[str, Section], ground: G
             entry.report.add(place, problem.what, problem.remedy)
 
 
-def _listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:
+def _read_listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:
     number = entry.value("index", whole(0, limits.CLUSTERS - 1), _next_number(reading))
     name = entry.value("name", quantities.name, f"cluster{number}")
-    if not _claim(entry, reading, number, name):
+    if not _claim_number(entry, reading, number, name):
         return
     workers = []
     ids: dict[int, str] = {}
     for position, section in enumerate(entry.sections("workers")):
-        host = hosts.read(section, reading.ports, f"{name}-w{position}", reading.udp_port)
+        host = hosts.read_host(section, reading.ports, f"{name}-w{position}", reading.udp_port)
         worker_id = section.value("id", _worker_id, 0)
         section.close()
         for problem in rules.of_worker_id(worker_id, ids):
@@ -99,30 +99,32 @@ def _listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:
             **vars(host), cluster=name, parent=parent, number=position, replica=0, worker_id=worker_id
         )
         reading.directory.add(worker, section)
-        if not _admit(section, reading):
+        if not _admit_worker(section, reading):
             return
         workers.append(worker)
-    yield from _described(entry, reading, number, name, workers)
+    yield from _describe_cluster(entry, reading, number, name, workers)
     entry.close()
 
 
-def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
+def _read_generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
     clusters = entry.value("count", whole(1, limits.CLUSTERS), 1)
     each = entry.required("workers", whole(1, limits.WORKERS), 1, "say how many workers each cluster has")
     base = entry.value("name", quantities.name, "cluster")
     first_number = entry.value("index", whole(0, limits.CLUSTERS - 1), _next_number(reading))
     first_ip = entry.required("ip", _first_address, None, "give the first worker's address, such as 10.0.1.1")
     udp_port = entry.value("udp_port", hosts.udp_port, reading.udp_port)
-    ports = _ports(entry, reading.ports)
+    ports = _read_ports(entry, reading.ports)
     for nth in range(clusters if first_ip is not None and ports else 0):
         assert first_ip is not None
         name = base if clusters == 1 else f"{base}{nth}"
-        if not _claim(entry, reading, first_number + nth, name):
+        if not _claim_number(entry, reading, first_number + nth, name):
             break
         workers = []
         for position in range(each):
             offset = nth * each + position
-            ip = attempt(entry.report, entry.place("ip"), partial(_after, first_ip), str(offset), None)
+            ip = attempt_reading(
+                entry.report, entry.place("ip"), partial(_address_after, first_ip), str(offset), None
+            )
             if ip is None:
                 return
             port = ports[offset % len(ports)]
@@ -138,10 +140,10 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
                 replica=0,
             )
             reading.directory.add(worker, entry)
-            if not _admit(entry, reading):
+            if not _admit_worker(entry, reading):
                 return
             workers.append(worker)
-        made = list(_described(entry, reading, first_number + nth, name, workers))
+        made = list(_describe_cluster(entry, reading, first_number + nth, name, workers))
         if not made:
             break
         yield from made
@@ -157,7 +159,7 @@ _JOB = (
 """What a cluster trains and how the queue treats it."""
 
 
-def _described(
+def _describe_cluster(
     entry: Section, reading: _Reading, number: int, name: str, workers: Sequence[Member]
 ) -> Iterator[Cluster]:
     """Yield the cluster of an entry; none, and that is reported, when the engine has too few indices."""
@@ -203,7 +205,7 @@ def _take_indices(entry: Section, reading: _Reading, segments: int) -> bool:
     return True
 
 
-def _ports(entry: Section, ports: FrontPorts) -> list[int]:
+def _read_ports(entry: Section, ports: FrontPorts) -> list[int]:
     """Return the front ports over which generated workers are dealt in turn."""
     field = "ports" if entry.has("ports") else "port"
     if entry.has("port") and field == "ports":
@@ -214,7 +216,7 @@ def _ports(entry: Section, ports: FrontPorts) -> list[int]:
     numbers: list[int] = []
     for place, text in texts:
         none: list[int] = []
-        for number in attempt(entry.report, place, ports.numbers, text, none):
+        for number in attempt_reading(entry.report, place, ports.numbers, text, none):
             if number and number in numbers:
                 entry.report.add(place, f"port {number} is given twice", "give each port once")
                 return numbers
@@ -232,7 +234,7 @@ def _first_address(text: str) -> IPv4Address | None:
     return quantities.ipv4(text)
 
 
-def _after(first: IPv4Address, offset: str) -> IPv4Address | None:
+def _address_after(first: IPv4Address, offset: str) -> IPv4Address | None:
     return hosts.address_after(first, int(offset))
 
 
@@ -240,7 +242,7 @@ def _next_number(reading: _Reading) -> int:
     return max(reading.numbers, default=-1) + 1
 
 
-def _claim(entry: Section, reading: _Reading, number: int, name: str) -> bool:
+def _claim_number(entry: Section, reading: _Reading, number: int, name: str) -> bool:
     """Take a cluster's number and name; reports, and is False, when there can be no such number or it is
     taken."""
     if number >= limits.CLUSTERS:
@@ -262,7 +264,7 @@ def _claim(entry: Section, reading: _Reading, number: int, name: str) -> bool:
     return True
 
 
-def _admit(section: Section, reading: _Reading) -> bool:
+def _admit_worker(section: Section, reading: _Reading) -> bool:
     """Count a worker; reports once, and is False, when the ``workers`` table is full."""
     reading.members += 1
     if reading.members <= limits.WORKERS:
@@ -277,7 +279,7 @@ def _admit(section: Section, reading: _Reading) -> bool:
     return False
 
 
-def _numbered(clusters: list[Cluster]) -> Iterator[Cluster]:
+def _number_replicas(clusters: list[Cluster]) -> Iterator[Cluster]:
     replicas = count(1)
     for cluster in clusters:
         workers = tuple(replace(worker, replica=next(replicas)) for worker in cluster.workers)

@@ -4,21 +4,21 @@ from olafctl import quantities
 from olafctl.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed import limits
 from olafctl.testbed.machines import Machines
-from olafctl.testbed.model import Engine
+from olafctl.testbed.model import TestbedEngine
 from olafctl.testbed.source import Section
 from olafctl.wire.geometry import BOUNDS, INDICES
 from olafctl.wire.modes import Mode
 
 
-def read(section: Section, machines: Machines, name: str = "engine") -> Engine:
+def read_engine(section: Section, machines: Machines, name: str = "engine") -> TestbedEngine:
     """Return the engine called ``name``, on one of ``machines``; problems go to the section's report. The
     caller closes the section."""
-    slots = _within(section, "slots")
-    return Engine(
+    slots = _read_within(section, "slots")
+    return TestbedEngine(
         indices=section.value("indices", power_of_two(INDICES.greatest), INDICES.default),
         slots=slots,
-        beats=_within(section, "beats"),
-        adder_latency=_within(section, "adder_latency"),
+        beats=_read_within(section, "beats"),
+        adder_latency=_read_within(section, "adder_latency"),
         mode=section.value("mode", choice(Mode), Mode.OLAF),
         reward_threshold=section.value("reward_threshold", threshold, None),
         output_rate=section.value("output_rate", rate(limits.MIN_RATE, limits.MAX_RATE), None),
@@ -34,6 +34,6 @@ def read(section: Section, machines: Machines, name: str = "engine") -> Engine:
     )
 
 
-def _within(section: Section, parameter: str) -> int:
+def _read_within(section: Section, parameter: str) -> int:
     bounds = BOUNDS[parameter]
     return section.value(parameter, whole(bounds.least, bounds.greatest), bounds.default)

@@ -7,9 +7,9 @@ from olafctl import quantities
 from olafctl.membership.model import Host
 from olafctl.testbed import engine, limits, ports
 from olafctl.testbed.machines import Machines
-from olafctl.testbed.model import Engine
+from olafctl.testbed.model import TestbedEngine
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.source import Place, Section
+from olafctl.testbed.source import Section, SourcePlace
 
 _EACH = "give each of the engines its own"
 
@@ -18,20 +18,20 @@ _EACH = "give each of the engines its own"
 class Declared:
     """An engine and where it stands."""
 
-    engine: Engine
-    place: Place
-    address: Place
+    engine: TestbedEngine
+    place: SourcePlace
+    address: SourcePlace
 
 
-def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPorts]:
+def read_engines(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPorts]:
     """Return the engines, in the order of the file, and the ports of all of them; problems go to the
     report."""
     front = FrontPorts(top.report)
     if not top.has("engines"):
         section = top.section("engine")
-        only = Declared(engine.read(section, machines), section.own_place, section.place("address"))
+        only = Declared(engine.read_engine(section, machines), section.own_place, section.place("address"))
         section.close()
-        ports.read(top, front, only.engine)
+        ports.read_ports(top, front, only.engine)
         return [only], front
     for field in ("engine", "ports"):
         if top.has(field):
@@ -39,8 +39,8 @@ def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPor
     declared: dict[str, Declared] = {}
     for position, entry in enumerate(top.sections("engines")):
         name = entry.required("name", quantities.name, f"engine{position}", "such as name: sw1")
-        found = Declared(engine.read(entry, machines, name), entry.own_place, entry.place("address"))
-        ports.read(entry, front, found.engine)
+        found = Declared(engine.read_engine(entry, machines, name), entry.own_place, entry.place("address"))
+        ports.read_ports(entry, front, found.engine)
         entry.close()
         if name in declared:
             line = declared[name].place.line
@@ -51,7 +51,7 @@ def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPor
     if not declared:
         top.report.add(top.place("engines"), "lists no engine", "list them, such as - {name: sw1, …}")
         declared["engine"] = Declared(
-            engine.read(Section(top.report, top.own_place, {}), Machines()), *[top.own_place] * 2
+            engine.read_engine(Section(top.report, top.own_place, {}), Machines()), *[top.own_place] * 2
         )
         front.incomplete = True
     if len(declared) > limits.ENGINES:
@@ -61,7 +61,9 @@ def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPor
     return list(declared.values()), front
 
 
-def root(top: Section, declared: Sequence[Declared], servers: Sequence[Host], front: FrontPorts) -> Engine:
+def find_root(
+    top: Section, declared: Sequence[Declared], servers: Sequence[Host], front: FrontPorts
+) -> TestbedEngine:
     """Return the engine in front of the parameter servers; without any, the one whose address members send
     to."""
     engine_at = {port.number: port.engine for port in front.all}
@@ -69,7 +71,7 @@ def root(top: Section, declared: Sequence[Declared], servers: Sequence[Host], fr
     if len(homes) > 1:
         top.report.add(
             top.place("parameter_servers"),
-            f"are at {_listed(homes)}, but updates have one way up",
+            f"are at {_read_listed(homes)}, but updates have one way up",
             "attach all of them to one engine",
         )
     addressed = [one for one in declared if one.engine.address is not None]
@@ -98,6 +100,6 @@ def _check_modes(top: Section, declared: Iterable[Declared]) -> None:
         top.report.add(top.place("engines"), what, f"say mode: {mode} of the clusters instead")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _read_listed(names: Iterable[str]) -> str:
     *rest, last = sorted(names)
     return f"{', '.join(rest)} and {last}"

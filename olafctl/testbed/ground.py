@@ -5,7 +5,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 
 
-def ground(testbed: Testbed) -> Ground:
+def make_ground(testbed: Testbed) -> Ground:
     """Return all that the rules of a membership have to know of a testbed."""
     children = Topology(testbed).children.items()
     root = testbed.root

@@ -6,7 +6,7 @@ from olafctl import quantities
 from olafctl.membership.model import Host, default_mac
 from olafctl.quantities import Unreadable, whole
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.source import Place, Report, Section
+from olafctl.testbed.source import ProblemReport, Section, SourcePlace
 
 _NOWHERE = IPv4Address("0.0.0.0")
 _PORT_REMEDY = "say which front port leads to it, such as port: 1"
@@ -19,9 +19,9 @@ class Directory:
     """Every host read so far; names and IPv4 addresses are unique over all of them;
     a MAC address may be that of several behind one port: a NIC of several addresses, or a router.."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProblemReport) -> None:
         self._report = report
-        self._taken: dict[tuple[str, str], tuple[Host, Place]] = {}
+        self._taken: dict[tuple[str, str], tuple[Host, SourcePlace]] = {}
 
     def add(self, host: Host, section: Section) -> None:
         """Note a host; what another host already has is reported."""
@@ -36,7 +36,7 @@ class Directory:
         found = self._taken.get(("ip", str(address)))
         return found[0].name if found else None
 
-    def place_of(self, address: IPv4Address) -> Place:
+    def place_of(self, address: IPv4Address) -> SourcePlace:
         """Return where the host with this address, which is one of those added, was given it."""
         return self._taken["ip", str(address)][1]
 
@@ -64,7 +64,7 @@ def front_port(section: Section, ports: FrontPorts) -> int:
     return section.required("port", ports.number, 0, _PORT_REMEDY)
 
 
-def read(section: Section, ports: FrontPorts, default_name: str, default_udp_port: int) -> Host:
+def read_host(section: Section, ports: FrontPorts, default_name: str, default_udp_port: int) -> Host:
     """Return a host's own fields. The caller takes any others and closes the section."""
     ip = section.required("ip", quantities.ipv4, _NOWHERE, _IP_REMEDY)
     return Host(
@@ -87,7 +87,7 @@ def read_all(
     """Return the hosts of a list field; an absent one is empty."""
     hosts = []
     for index, entry in enumerate(section.sections(field)):
-        host = read(entry, ports, f"{singular}{index}" if index else singular, default_udp_port)
+        host = read_host(entry, ports, f"{singular}{index}" if index else singular, default_udp_port)
         entry.close()
         directory.add(host, entry)
         hosts.append(host)

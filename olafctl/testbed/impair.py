@@ -8,7 +8,7 @@ from olafctl.testbed.source import Section
 _REMEDY = "such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %}"
 
 
-def read(entry: Section) -> Impairment | None:
+def read_impairment(entry: Section) -> Impairment | None:
     """Return the impairment that a port asks for; None without one. Problems go to the section's report."""
     if not entry.has("impair"):
         return None

@@ -9,9 +9,9 @@ from olafctl.membership.model import Host
 from olafctl.quantities import duration, quoted, rate, whole
 from olafctl.testbed import limits
 from olafctl.testbed.engines import Declared
-from olafctl.testbed.model import Engine, Link
+from olafctl.testbed.model import TestbedEngine, TestbedLink
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.source import Place, Section
+from olafctl.testbed.source import Section, SourcePlace
 
 _ENDS = "give two, such as ends: [sw1.up, sw2.down]"
 _END_REMEDY = "name ENGINE.PORT, or a host for a front port's cable"
@@ -23,8 +23,8 @@ _QUEUE = 1_000
 class _Half:
     """A front port's cable whose host is looked up once the hosts are known."""
 
-    link: Link
-    place: Place
+    link: TestbedLink
+    place: SourcePlace
     host: str
 
 
@@ -35,7 +35,7 @@ class Links:
         self._engines = engines
         self._ports = ports
         self._engine_at: dict[int, str] = {}
-        self._trunks: list[Link] = []
+        self._trunks: list[TestbedLink] = []
         self._halves: list[_Half] = []
         self._lines: dict[int, int] = {}
         """Port → line of the link that has it."""
@@ -49,9 +49,9 @@ class Links:
         for entry in top.sections("links"):
             self._read_entry(entry)
 
-    def resolved(self, root: Engine, hosts: Sequence[Host], top: Section) -> tuple[Link, ...]:
+    def resolved(self, root: TestbedEngine, hosts: Sequence[Host], top: Section) -> tuple[TestbedLink, ...]:
         """Return all links, those between engines from the lower one to the one nearer to ``root``."""
-        up: list[Link] = []
+        up: list[TestbedLink] = []
         reached = [root.name]
         for name in reached:
             for link in self._trunks:
@@ -76,7 +76,7 @@ class Links:
                 top.report.add(top.place("links"), what, "put engines in between")
         return (*up, *at_hosts)
 
-    def ordered(self, root: Engine, links: Sequence[Link]) -> tuple[Engine, ...]:
+    def ordered(self, root: TestbedEngine, links: Sequence[TestbedLink]) -> tuple[TestbedEngine, ...]:
         """Return the engines but the root, each behind its parent, as :meth:`resolved` found them."""
         named = {one.engine.name: one.engine for one in self._engines}
         return tuple(named[self._engine_at[link.port]] for link in links if link.peer is not None)
@@ -86,7 +86,7 @@ class Links:
         ends = entry.texts("ends")
         if len(ends) != 2:
             entry.report.add(entry.place("ends"), f"has {len(ends)} ends" if ends else "is missing", _ENDS)
-        cable = Link(
+        cable = TestbedLink(
             port=0,
             peer=None,
             rate=entry.value("rate", rate(limits.MIN_RATE, limits.MAX_RATE), None),
@@ -98,7 +98,7 @@ class Links:
             self._join(entry, ends, cable)
         self.incomplete |= len(entry.report.problems) > before
 
-    def _join(self, entry: Section, ends: Sequence[tuple[Place, str]], cable: Link) -> None:
+    def _join(self, entry: Section, ends: Sequence[tuple[SourcePlace, str]], cable: TestbedLink) -> None:
         found = [self._port(text) for _, text in ends]
         if None not in found:
             first, second = (one for one in found if one is not None)
@@ -142,7 +142,7 @@ class Links:
     def _taken(
         self,
         entry: Section,
-        place: Place,
+        place: SourcePlace,
         engine: str,
         text: str,
         *,
@@ -167,7 +167,7 @@ class Links:
             self._ports.make_trunk(port, place, leaves=leaves)
         return port.number
 
-    def _at_hosts(self, hosts: Sequence[Host], top: Section) -> list[Link]:
+    def _at_hosts(self, hosts: Sequence[Host], top: Section) -> list[TestbedLink]:
         named = {host.name: host for host in hosts}
         found = []
         for half in self._halves:

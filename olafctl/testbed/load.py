@@ -9,18 +9,18 @@ from olafctl.membership import limits, rules
 from olafctl.membership.model import Host
 from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.testbed.links import Links
 from olafctl.testbed.machines import Machines
-from olafctl.testbed.model import Blocks, Engine, Testbed
-from olafctl.testbed.source import Report, Section
+from olafctl.testbed.model import BlockKind, Testbed, TestbedEngine
+from olafctl.testbed.source import ProblemReport, Section
 from olafctl.wire import layouts
 
 _FIELDS = {"workers": "clusters", "forwarding": "routes", "bridging": "hosts"}
 """The section with more entries than a table holds."""
 
 
-def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
+def load_testbed(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
     """Read, check and expand a testbed: the file at ``path``, or ``text`` that was read from there before.
 
     ``targets`` are the names that its ``target`` may be.
@@ -29,27 +29,27 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     """
     path = Path(path)
     text = source.text_of(path) if text is None else text
-    report, top = source.read(path, text)
+    report, top = source.read_source(path, text)
     name = top.value("name", quantities.name, _name_of(path))
     target = top.value("target", quantities.one_of(list(targets)), "twin")
-    blocks = top.value("blocks", _blocks, Blocks.RTL)
+    blocks = top.value("blocks", _read_blocks, BlockKind.RTL)
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
     machines = Machines()
     machines.read(top)
-    declared, front = engines.read(top, machines)
+    declared, front = engines.read_engines(top, machines)
     cables = Links(declared, front)
     cables.read(top)
     directory = hosts.Directory(report)
     servers = hosts.read_all(top, "parameter_servers", "ps", front, directory, udp_port)
-    root = engines.root(top, declared, servers, front)
-    everywhere = _common([one.engine for one in declared], root)
+    root = engines.find_root(top, declared, servers, front)
+    everywhere = _common_engine([one.engine for one in declared], root)
     engine_at = {port.number: port.engine for port in front.all} if len(declared) > 1 else {}
-    groups, entries = clusters.read(
+    groups, entries = clusters.read_clusters(
         top, everywhere, front, directory, udp_port, lambda port: engine_at.get(port, name)
     )
     others = hosts.read_all(top, "hosts", "host", front, directory, udp_port)
-    prefixes = routes.read(top, front, directory)
+    prefixes = routes.read_routes(top, front, directory)
     workers = [worker for cluster in groups for worker in cluster.workers]
     links = cables.resolved(root, [*servers, *workers, *others], top)
     top.close()
@@ -82,13 +82,13 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     _check_reserved(declared, [*servers, *workers, *others], directory, report)
     # What is wrong elsewhere may leave no tree.
     whole = testbed if not report.problems else replace(testbed, engines=(root,), links=())
-    clusters.check(groups, entries, ground(whole))
+    clusters.check_clusters(groups, entries, make_ground(whole))
     _check_tables(whole, top)
     report.raise_any()
     return testbed
 
 
-def _common(all_of_them: Sequence[Engine], root: Engine) -> Engine:
+def _common_engine(all_of_them: Sequence[TestbedEngine], root: TestbedEngine) -> TestbedEngine:
     """Return the root, but with room for no more than what fits every engine: a cluster has the same
     indices, and frames of the same size, in each."""
     return replace(
@@ -117,12 +117,14 @@ def _check_servers(testbed: Testbed, top: Section) -> None:
 
 
 def _check_tables(testbed: Testbed, top: Section) -> None:
-    for problem in rules.of_tables(ground(testbed), len(testbed.clusters), len(testbed.workers)):
+    for problem in rules.of_tables(make_ground(testbed), len(testbed.clusters), len(testbed.workers)):
         field = _FIELDS[problem.where]
         top.report.add(top.place(field), problem.what, "take some out")
 
 
-def _check_own_addresses(declared: Sequence[Declared], directory: hosts.Directory, report: Report) -> None:
+def _check_own_addresses(
+    declared: Sequence[Declared], directory: hosts.Directory, report: ProblemReport
+) -> None:
     """What members send to an engine must not be for a host as well, nor results seem to come from one."""
     for one in declared:
         address = one.engine.address
@@ -133,7 +135,7 @@ def _check_own_addresses(declared: Sequence[Declared], directory: hosts.Director
 
 
 def _check_reserved(
-    declared: Sequence[Declared], everyone: Sequence[Host], directory: hosts.Directory, report: Report
+    declared: Sequence[Declared], everyone: Sequence[Host], directory: hosts.Directory, report: ProblemReport
 ) -> None:
     """Engines have addresses among themselves, which VNP4₁ believes of nothing else."""
     taken = [(one.engine.name, one.engine.address, one.address) for one in declared if one.engine.address]
@@ -146,8 +148,8 @@ def _check_reserved(
             report.add(place, what, "give it another address")
 
 
-def _blocks(text: str) -> Blocks:
-    return Blocks(quantities.one_of([each.value for each in Blocks])(text))
+def _read_blocks(text: str) -> BlockKind:
+    return BlockKind(quantities.one_of([each.value for each in BlockKind])(text))
 
 
 def _control_tos(text: str) -> int:

@@ -8,7 +8,7 @@ from olafctl.testbed import limits
 from olafswitch.errors import BadInput, Problem
 
 
-def locate(given: str) -> Path:
+def locate_testbed(given: str) -> Path:
     """Return the file at path ``given``, else the shipped testbed of that name.
 
     Raises BadInput when neither exists, or it cannot be read.
@@ -17,7 +17,7 @@ def locate(given: str) -> Path:
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return _shipped(path, given)
+        return _shipped_testbeds(path, given)
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise BadInput(
@@ -26,7 +26,7 @@ def locate(given: str) -> Path:
     return path
 
 
-def _shipped(path: Path, given: str) -> Path:
+def _shipped_testbeds(path: Path, given: str) -> Path:
     shipped = paths.sources() / "testbeds"
     if (
         path.name == given

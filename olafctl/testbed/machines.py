@@ -9,8 +9,8 @@ from ipaddress import ip_address
 
 from olafctl import quantities
 from olafctl.quantities import Unreadable
-from olafctl.testbed.model import Engine, Machine, Testbed
-from olafctl.testbed.source import Place, Report, Section
+from olafctl.testbed.model import Testbed, TestbedEngine, TestbedMachine
+from olafctl.testbed.source import ProblemReport, Section, SourcePlace
 from olafctl.testbed.topology import Topology
 from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import address as addresses
@@ -24,10 +24,10 @@ class Machines:
     """The declared machines. Without any, every engine runs where olafctl does."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[Machine, Place]] = {}
+        self._found: dict[str, tuple[TestbedMachine, SourcePlace]] = {}
 
     @property
-    def all(self) -> tuple[Machine, ...]:
+    def all(self) -> tuple[TestbedMachine, ...]:
         """In the order of the file."""
         return tuple(machine for machine, _ in self._found.values())
 
@@ -36,7 +36,7 @@ class Machines:
         at: dict[str, str] = {}
         for position, entry in enumerate(top.sections("machines")):
             name = entry.required("name", quantities.name, f"machine{position}", "such as name: rack1")
-            address = entry.required("address", _address, "", _ADDRESS)
+            address = entry.required("address", _read_address, "", _ADDRESS)
             entry.close()
             if name in self._found:
                 what = f"the name {name!r} is already taken on line {self._found[name][1].line}"
@@ -45,9 +45,9 @@ class Machines:
                 what = f"{address} is already the address of {at[address]}"
                 entry.report.add(entry.place("address"), what, "each machine has one agent")
             at.setdefault(address, name)
-            self._found.setdefault(name, (Machine(name, address), entry.own_place))
+            self._found.setdefault(name, (TestbedMachine(name, address), entry.own_place))
 
-    def check_used(self, engines: Iterable[Engine], report: Report) -> None:
+    def check_used(self, engines: Iterable[TestbedEngine], report: ProblemReport) -> None:
         """Report each machine on which no engine runs."""
         used = {engine.machine for engine in engines}
         for name, (_, place) in self._found.items():
@@ -69,7 +69,7 @@ class Machines:
         raise Unreadable(f"machine {quantities.quoted(text)} does not exist", remedy)
 
 
-def _address(text: str) -> str:
+def _read_address(text: str) -> str:
     if addresses.socket_of(text) is not None:
         raise Unreadable("is a UNIX socket, which no other machine reaches", _ADDRESS)
     host, _, port = text.rpartition(":")
@@ -92,7 +92,7 @@ def _is_ip(host: str) -> bool:
     return False
 
 
-def share(testbed: Testbed, machine: str) -> Testbed:
+def share_of(testbed: Testbed, machine: str) -> Testbed:
     """Return what of ``testbed`` runs on ``machine``: its engines with their ports and the links between
     them.
 
@@ -123,7 +123,7 @@ def share(testbed: Testbed, machine: str) -> Testbed:
     )
 
 
-def without(testbed: Testbed, machines: Collection[str]) -> Testbed:
+def without_machines(testbed: Testbed, machines: Collection[str]) -> Testbed:
     """Return what of ``testbed`` works without some machines: their engines, those behind them, and the
     hosts of both are left out. Raises BadInput when that is everything."""
     if not machines:

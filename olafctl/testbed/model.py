@@ -15,7 +15,7 @@ from olafswitch.ports.transport import Transport
 
 
 @dataclass(frozen=True)
-class Machine:
+class TestbedMachine:
     """A machine that engines run on."""
 
     name: str
@@ -24,7 +24,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Engine:
+class TestbedEngine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
     indices: int
@@ -89,7 +89,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Link:
+class TestbedLink:
     """The cable at a port: between two engines, or between an engine and the hosts behind its front port."""
 
     port: int
@@ -112,7 +112,7 @@ class Route:
     port: int
 
 
-class Blocks(StrEnum):
+class BlockKind(StrEnum):
     """What VNP4₁ and VNP4₂ are on a card."""
 
     RTL = "rtl"
@@ -128,7 +128,7 @@ class Testbed:
     name: str
     source: Path
     target: str
-    engines: tuple[Engine, ...]
+    engines: tuple[TestbedEngine, ...]
     """The tree of engines, each behind its parent: first the root, in front of the parameter servers."""
     udp_port: int
     control_tos: int
@@ -140,18 +140,18 @@ class Testbed:
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
-    links: tuple[Link, ...] = ()
+    links: tuple[TestbedLink, ...] = ()
     """Every link between engines, and those at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
     """The ports of links between engines, by number."""
-    blocks: Blocks = Blocks.RTL
-    machines: tuple[Machine, ...] = ()
+    blocks: BlockKind = BlockKind.RTL
+    machines: tuple[TestbedMachine, ...] = ()
     """Without any, everything runs where olafctl does."""
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
 
     @property
-    def root(self) -> Engine:
+    def root(self) -> TestbedEngine:
         """The engine in front of the parameter servers."""
         return self.engines[0]
 
@@ -160,7 +160,7 @@ class Testbed:
         """Threads of its process that move frames."""
         return self.shards_of(self.root)
 
-    def shards_of(self, engine: Engine) -> int:
+    def shards_of(self, engine: TestbedEngine) -> int:
         """Threads of the process of an engine that has one of its own."""
         return engine.shards if self.target == "software" else 1
 

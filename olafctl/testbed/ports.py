@@ -6,8 +6,8 @@ from functools import partial
 from olafctl.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed import impair, limits
 from olafctl.testbed.ends import interface_of, is_interface, pcap_files
-from olafctl.testbed.model import Engine, Port
-from olafctl.testbed.source import Place, Report, Section, attempt
+from olafctl.testbed.model import Port, TestbedEngine
+from olafctl.testbed.source import ProblemReport, Section, SourcePlace, attempt_reading
 from olafswitch.ports.transport import Transport
 
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"
@@ -21,14 +21,14 @@ _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
 class FrontPorts:
     """The declared ports of all engines, found by number or by name."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProblemReport) -> None:
         self._report = report
         self.incomplete = False
         """Whether some entry could not be read, so that a port which is not there may be meant by it."""
-        self._numbers: dict[int, tuple[Port, Place]] = {}
-        self._names: dict[str, Place] = {}
-        self._files: dict[str, tuple[Port, Place]] = {}
-        self._interfaces: dict[tuple[str, str], tuple[Port, Place]] = {}
+        self._numbers: dict[int, tuple[Port, SourcePlace]] = {}
+        self._names: dict[str, SourcePlace] = {}
+        self._files: dict[str, tuple[Port, SourcePlace]] = {}
+        self._interfaces: dict[tuple[str, str], tuple[Port, SourcePlace]] = {}
         """Interfaces by machine and name."""
         self._trunks: dict[int, int] = {}
         """The port of a link between engines → the line of that link."""
@@ -54,7 +54,7 @@ class FrontPorts:
                 return port
         return None
 
-    def make_trunk(self, port: Port, place: Place, *, leaves: bool) -> None:
+    def make_trunk(self, port: Port, place: SourcePlace, *, leaves: bool) -> None:
         """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves``: the
         other engine is on another machine."""
         if leaves and port.transport is not Transport.NIC:
@@ -68,21 +68,21 @@ class FrontPorts:
             self._report.add(place, what, "take impair out; the link's own rate, delay and queue hold here")
         self._trunks[port.number] = place.line
 
-    def add(self, port: Port, place: Place, machine: str) -> None:
+    def add(self, port: Port, place: SourcePlace, machine: str) -> None:
         """Declare a port of an engine on ``machine``, whose number is free; a name or path already taken is
         reported."""
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
         if port.transport in (Transport.UNIX, Transport.PCAP):
-            for path in _files(port):
+            for path in _port_files(port):
                 self._add_file(port, f"{machine}:{path}" if machine else path, place)
         elif port.path is not None or port.name not in self._names:
             self._add_interface(port, machine, place)
         self._numbers[port.number] = (port, place)
         self._names[port.name] = place
 
-    def free(self, numbers: range, place: Place) -> list[int]:
+    def free(self, numbers: range, place: SourcePlace) -> list[int]:
         """Return those of ``numbers`` that no port has yet; the others are reported, in one line."""
         taken = [number for number in numbers if number in self._numbers]
         if taken:
@@ -123,7 +123,7 @@ class FrontPorts:
             return [self.number(text)]
         return [self.number(str(number)) for number in span(text, _LOW, _HIGH)]
 
-    def _add_file(self, port: Port, path: str, place: Place) -> None:
+    def _add_file(self, port: Port, path: str, place: SourcePlace) -> None:
         normal = posixpath.normpath(path)
         for other, (owner, at) in self._files.items():
             if normal == other:
@@ -137,7 +137,7 @@ class FrontPorts:
             self._report.add(place, what, _OWN_PATHS)
         self._files[normal] = (port, place)
 
-    def _add_interface(self, port: Port, machine: str, place: Place) -> None:
+    def _add_interface(self, port: Port, machine: str, place: SourcePlace) -> None:
         name = interface_of(port)
         if (machine, name) in self._interfaces:
             owner, at = self._interfaces[machine, name]
@@ -146,7 +146,7 @@ class FrontPorts:
         self._interfaces[machine, name] = (port, place)
 
 
-def read(section: Section, ports: FrontPorts, engine: Engine) -> None:
+def read_ports(section: Section, ports: FrontPorts, engine: TestbedEngine) -> None:
     """The ``ports`` field of ``engine``, added to ``ports``; problems go to the section's report."""
     found = len(section.report.problems)
     before = len(ports.all)
@@ -162,19 +162,19 @@ def read(section: Section, ports: FrontPorts, engine: Engine) -> None:
         ports.incomplete = True
 
 
-def _read_entry(entry: Section, ports: FrontPorts, engine: Engine) -> None:
+def _read_entry(entry: Section, ports: FrontPorts, engine: TestbedEngine) -> None:
     report = entry.report
     field = "numbers" if entry.has("numbers") else "number"
     if entry.has("number") and field == "numbers":
         report.add(entry.place("number"), "stands next to numbers", "give one of them")
     numbers = entry.required(field, _front_ports, range(0), f"give one of {_LOW} … {_HIGH}")
-    transport = entry.value("transport", _transport, None)
+    transport = entry.value("transport", _read_transport, None)
     given = entry.value("name", name, None)
     base = given or ("port" if len(numbers) != 1 else f"port{numbers[0]}")
     if not numbers or (given is None and entry.has("name")):
         ports.incomplete = True
-    path = entry.value("path", _path, None)
-    impairment = impair.read(entry)
+    path = entry.value("path", _read_path, None)
+    impairment = impair.read_impairment(entry)
     if impairment is not None and transport not in (None, Transport.VETH):
         report.add(entry.place("impair"), f"is of a veth, and this is a {transport}", _IMPAIR_REMEDY)
     entry.close()
@@ -186,8 +186,8 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: Engine) -> None:
         report.add(entry.place("path"), "is missing: a network card is not made, but named", remedy)
     if path is not None:
         longest = numbers[-1] if numbers else _HIGH
-        fits = partial(_fitting, transport=transport, number=longest, many=len(numbers) > 1)
-        path = attempt(report, entry.place("path"), fits, path, None)
+        fits = partial(_check_path, transport=transport, number=longest, many=len(numbers) > 1)
+        path = attempt_reading(report, entry.place("path"), fits, path, None)
     for number in ports.free(numbers, entry.own_place):
         own_name = base if len(numbers) == 1 else f"{base}{number}"
         own_path = None if path is None else path.replace(_NUMBER, str(number))
@@ -199,11 +199,11 @@ def _front_ports(text: str) -> range:
     return span(text, _LOW, _HIGH)
 
 
-def _transport(text: str) -> Transport | None:
+def _read_transport(text: str) -> Transport | None:
     return None if text.lower() in ("", "auto") else choice(Transport)(text)
 
 
-def _path(text: str) -> str | None:
+def _read_path(text: str) -> str | None:
     if not text.isprintable():
         raise Unreadable(f"{quoted(text)} has characters that cannot be shown", "use plain ones")
     if not text:
@@ -211,7 +211,7 @@ def _path(text: str) -> str | None:
     return text
 
 
-def _fitting(path: str, transport: Transport | None, number: int, many: bool) -> str | None:
+def _check_path(path: str, transport: Transport | None, number: int, many: bool) -> str | None:
     """``path`` when it suits the transport, for up to port ``number``."""
     if transport is None:
         raise Unreadable("a path needs a transport", f"add transport: {', '.join(Transport)}")
@@ -236,7 +236,7 @@ def _check_pcap(path: str) -> None:
             raise Unreadable("the pcap path is too long", f"Linux allows {limits.FILE_NAME} bytes a name")
 
 
-def _files(port: Port) -> tuple[str, ...]:
+def _port_files(port: Port) -> tuple[str, ...]:
     """Return the socket or the pcap files that a port asks for."""
     if port.path is None:
         return ()

@@ -12,7 +12,7 @@ from olafctl.testbed.source import Section
 _NONE = IPv4Network("0.0.0.0/32")
 
 
-def read(section: Section, ports: FrontPorts, directory: Directory) -> tuple[Route, ...]:
+def read_routes(section: Section, ports: FrontPorts, directory: Directory) -> tuple[Route, ...]:
     """Return the routes. The longest prefix wins, so nested prefixes are fine; the same one twice is not."""
     routes: list[Route] = []
     lines: dict[IPv4Network, int] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from olafctl.testbed.model import Testbed
 
 
-def shortages(testbed: Testbed) -> Iterator[str]:
+def find_shortages(testbed: Testbed) -> Iterator[str]:
     """Yield a line for each engine whose shards its target does not have, and for each with fewer slots than
     one model's segments: its workers are always held back.
 

@@ -21,7 +21,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A line of the file (from 1) and the field that stands there."""
 
     line: int
@@ -29,14 +29,14 @@ class Place:
 
 
 @dataclass
-class Report:
+class ProblemReport:
     """The problems found so far in one file."""
 
     path: Path
-    problems: list[tuple[Place, Problem]] = field(default_factory=list)
+    problems: list[tuple[SourcePlace, Problem]] = field(default_factory=list)
     _seen: set[Problem] = field(default_factory=set)
 
-    def add(self, place: Place, what: str, remedy: str) -> None:
+    def add(self, place: SourcePlace, what: str, remedy: str) -> None:
         """Note a problem; the same one at the same place counts once.
 
         Raises BadInput with all until now when there are so many that reading on is of no use.
@@ -69,14 +69,16 @@ class Report:
             raise BadInput(*found)
 
 
-def _line_of(found: tuple[Place, Problem]) -> int:
+def _line_of(found: tuple[SourcePlace, Problem]) -> int:
     return found[0].line
 
 
 class Section:
     """One YAML mapping. Fields are taken by name; :meth:`close` reports those that were not taken."""
 
-    def __init__(self, report: Report, place: Place, fields: dict[str, tuple[Place, yaml.Node]]) -> None:
+    def __init__(
+        self, report: ProblemReport, place: SourcePlace, fields: dict[str, tuple[SourcePlace, yaml.Node]]
+    ) -> None:
         self.report = report
         self.own_place = place
         self._fields = fields
@@ -87,24 +89,24 @@ class Section:
         self._known.add(name)
         return name in self._fields
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> SourcePlace:
         """Return where the field stands, or where it is missed."""
         if name in self._fields:
             return self._fields[name][0]
-        return Place(self.own_place.line, _below(self.own_place.field, name))
+        return SourcePlace(self.own_place.line, _path_below(self.own_place.field, name))
 
     def text(self, name: str) -> str | None:
         """Return the text of a scalar field; None when it is absent or (reported) no scalar."""
         if not self.has(name):
             return None
-        return scalar(self.report, *self._fields[name])
+        return read_scalar(self.report, *self._fields[name])
 
     def value(self, name: str, read: Reader[V], default: V) -> V:
         """Return a field's value; ``default`` when it is absent, or wrong (and reported)."""
         text = self.text(name)
         if text is None:
             return default
-        return attempt(self.report, self.place(name), read, text, default)
+        return attempt_reading(self.report, self.place(name), read, text, default)
 
     def required(self, name: str, read: Reader[V], default: V, remedy: str) -> V:
         """As :meth:`value`, but the field's absence is a problem; ``default`` only lets reading go on."""
@@ -118,28 +120,30 @@ class Section:
             return
         place, node = self._fields[name]
         if isinstance(node, yaml.MappingNode):
-            yield from _section(self.report, place, node)
+            yield from _make_section(self.report, place, node)
         else:
-            for item_place, item in items(self.report, place, node):
-                yield from _section(self.report, item_place, item)
+            for item_place, item in list_items(self.report, place, node):
+                yield from _make_section(self.report, item_place, item)
 
     def section(self, name: str) -> "Section":
         """Return a mapping field; an empty section when it is absent or (reported) no mapping."""
         if self.has(name):
             place, node = self._fields[name]
             if not _is_empty(node):
-                for found in _section(self.report, place, node):
+                for found in _make_section(self.report, place, node):
                     return found
         return Section(self.report, self.place(name), {})
 
-    def texts(self, name: str) -> list[tuple[Place, str]]:
+    def texts(self, name: str) -> list[tuple[SourcePlace, str]]:
         """Return the scalars of a list field; a single scalar counts as a list of one."""
         if not self.has(name):
             return []
         place, node = self._fields[name]
         if isinstance(node, yaml.ScalarNode):
             return [(place, node.value.strip())]
-        found = [(at, scalar(self.report, at, item)) for at, item in items(self.report, place, node)]
+        found = [
+            (at, read_scalar(self.report, at, item)) for at, item in list_items(self.report, place, node)
+        ]
         return [(at, text) for at, text in found if text is not None]
 
     def is_scalar(self, name: str) -> bool:
@@ -168,7 +172,7 @@ def text_of(path: Path) -> str:
     """
     where = brief(str(path), limits.SHOWN_PATH)
     try:
-        data = _content(path, where)
+        data = _read_content(path, where)
         if len(data) > limits.FILE_SIZE:
             raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
         return data.decode()
@@ -186,7 +190,7 @@ def text_of(path: Path) -> str:
         raise BadInput(Problem("is not a file name", where, "name a testbed's YAML file")) from None
 
 
-def _content(path: Path, where: str) -> bytes:
+def _read_content(path: Path, where: str) -> bytes:
     """Return what is in a regular file, up to one byte more than a testbed may have. Raises OSError,
     BadInput."""
     # Without O_NONBLOCK the opening of a FIFO would wait for a writer.
@@ -202,43 +206,45 @@ def _content(path: Path, where: str) -> bytes:
         os.close(descriptor)
 
 
-def read(path: Path, text: str) -> tuple[Report, Section]:
+def read_source(path: Path, text: str) -> tuple[ProblemReport, Section]:
     """Return the outermost mapping of ``text``, which came from ``path``.
 
     Raises BadInput when it is not YAML or holds no mapping.
     """
-    report = Report(path)
-    node = _compose(str(path), text)
-    start = Place(1, "")
+    report = ProblemReport(path)
+    node = _compose_yaml(str(path), text)
+    start = SourcePlace(1, "")
     if node is None or _is_empty(node):
         raise BadInput(Problem("is empty", f"{path}:1", "`olafctl init` writes a testbed to start from"))
-    for section in _section(report, start, node):
+    for section in _make_section(report, start, node):
         report.raise_any()
         return report, section
     report.raise_any()
     raise AssertionError("a node that is not a section is reported")
 
 
-def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:
+def read_scalar(report: ProblemReport, place: SourcePlace, node: yaml.Node) -> str | None:
     """Return a scalar's text; None (reported) for a list or a mapping."""
     if isinstance(node, yaml.ScalarNode):
         return str(node.value).strip()
-    report.add(place, f"expected one value, found {_kind(node)}", "write it as `name: value`")
+    report.add(place, f"expected one value, found {_describe_kind(node)}", "write it as `name: value`")
     return None
 
 
-def items(report: Report, place: Place, node: yaml.Node) -> Iterator[tuple[Place, yaml.Node]]:
+def list_items(
+    report: ProblemReport, place: SourcePlace, node: yaml.Node
+) -> Iterator[tuple[SourcePlace, yaml.Node]]:
     """Yield a list's items with their places; a non-list is reported."""
     if isinstance(node, yaml.SequenceNode):
         if len(node.value) > limits.ITEMS:
             report.add(place, f"has {len(node.value)} items", f"a list may have {limits.ITEMS}")
         for index, item in enumerate(node.value[: limits.ITEMS]):
-            yield Place(_line(item), f"{place.field}[{index}]"), item
+            yield SourcePlace(_line(item), f"{place.field}[{index}]"), item
     elif not _is_empty(node):
-        report.add(place, f"expected a list, found {_kind(node)}", "begin each item with '- '")
+        report.add(place, f"expected a list, found {_describe_kind(node)}", "begin each item with '- '")
 
 
-def attempt(report: Report, place: Place, reader: Reader[V], text: str, default: V) -> V:
+def attempt_reading(report: ProblemReport, place: SourcePlace, reader: Reader[V], text: str, default: V) -> V:
     """Return the value of ``text``; ``default`` when it cannot be read (and that is reported)."""
     try:
         return reader(text)
@@ -247,13 +253,13 @@ def attempt(report: Report, place: Place, reader: Reader[V], text: str, default:
         return default
 
 
-def _compose(where: str, text: str) -> yaml.Node | None:
+def _compose_yaml(where: str, text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise BadInput(_syntax(where, line, text, error.problem or "is not YAML")) from None
+        raise BadInput(_describe_syntax(where, line, text, error.problem or "is not YAML")) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         what = f"is not YAML: {str(error).splitlines()[0]}"
@@ -262,31 +268,35 @@ def _compose(where: str, text: str) -> yaml.Node | None:
         raise BadInput(Problem("is nested too deeply", f"{where}:1", "a testbed needs five levels")) from None
 
 
-def _syntax(where: str, line: int, text: str, what: str) -> Problem:
+def _describe_syntax(where: str, line: int, text: str, what: str) -> Problem:
     lines = text.splitlines()
     if line <= len(lines) and "\t" in lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]:
         return Problem("a tab in the indentation", f"{where}:{line}", "YAML indents with spaces")
     return Problem(f"bad YAML: {what}", f"{where}:{line}", "check quotes, brackets, colons and indentation")
 
 
-def _section(report: Report, place: Place, node: yaml.Node) -> Iterator[Section]:
+def _make_section(report: ProblemReport, place: SourcePlace, node: yaml.Node) -> Iterator[Section]:
     if not isinstance(node, yaml.MappingNode):
-        report.add(place, f"expected fields, found {_kind(node)}", "write `name: value` lines")
+        report.add(place, f"expected fields, found {_describe_kind(node)}", "write `name: value` lines")
         return
-    fields: dict[str, tuple[Place, yaml.Node]] = {}
+    fields: dict[str, tuple[SourcePlace, yaml.Node]] = {}
     for key, value in node.value:
         if key.tag == _MERGE:
             what = "a merge key (<<), which a testbed does not have"
-            report.add(Place(_line(key), place.field), what, "write the fields out, or use *NAME for a value")
+            report.add(
+                SourcePlace(_line(key), place.field), what, "write the fields out, or use *NAME for a value"
+            )
             continue
         if not isinstance(key, yaml.ScalarNode):
-            report.add(Place(_line(key), place.field), f"{_kind(key)} as a key", "use a plain word")
+            report.add(
+                SourcePlace(_line(key), place.field), f"{_describe_kind(key)} as a key", "use a plain word"
+            )
             continue
         name = str(key.value)
         if not name:
-            report.add(Place(_line(key), place.field), "an empty key", "write a word before the colon")
+            report.add(SourcePlace(_line(key), place.field), "an empty key", "write a word before the colon")
             continue
-        at = Place(_line(key), _below(place.field, name))
+        at = SourcePlace(_line(key), _path_below(place.field, name))
         if name in fields:
             report.add(at, f"given twice, first on line {fields[name][0].line}", "keep one of them")
         else:
@@ -298,7 +308,7 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _below(path: str, name: str) -> str:
+def _path_below(path: str, name: str) -> str:
     name = brief(name) if name.isprintable() else quoted(name)
     return f"{path}.{name}" if path else name
 
@@ -307,7 +317,7 @@ def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.value in ("", "~", "null")
 
 
-def _kind(node: yaml.Node) -> str:
+def _describe_kind(node: yaml.Node) -> str:
     if isinstance(node, yaml.SequenceNode):
         return "a list"
     if isinstance(node, yaml.MappingNode):

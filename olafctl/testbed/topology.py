@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 
 from olafctl.membership import limits
 from olafctl.membership.model import Cluster, Host, Kind, Member, default_mac
-from olafctl.testbed.model import Engine, Link, Port, Testbed
+from olafctl.testbed.model import Port, Testbed, TestbedEngine, TestbedLink
 
 _FIRST_BRANCH = 1 << 15
 """The first replica id of copies to engines; workers' are lower."""
@@ -26,7 +26,7 @@ class Topology:
         return {port.number: port.engine for port in (*self.testbed.ports, *self.testbed.trunks)}
 
     @cached_property
-    def up(self) -> Mapping[str, Link]:
+    def up(self) -> Mapping[str, TestbedLink]:
         """The link of each engine but the root to its parent, by the engine's name."""
         return {self.engine_at[link.port]: link for link in self.testbed.links if link.peer is not None}
 
@@ -88,7 +88,7 @@ class Topology:
         """Return whether the members of a cluster are at more than one engine."""
         return len({self.home(worker) for worker in cluster.workers}) > 1
 
-    def ports_of(self, engine: Engine) -> Sequence[Port]:
+    def ports_of(self, engine: TestbedEngine) -> Sequence[Port]:
         """Return an engine's ports, front ports and those of its links, by number."""
         ports = (*self.testbed.ports, *self.testbed.trunks)
         return sorted((port for port in ports if port.engine == engine.name), key=lambda port: port.number)

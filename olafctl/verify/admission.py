@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Kind
-from olafctl.membership.objective import objective
-from olafctl.membership.rules import of_cluster, require, undescribed
-from olafctl.testbed.ground import ground
+from olafctl.membership.objective import parse_objective
+from olafctl.membership.rules import find_undescribed, of_cluster, require_none
+from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import BadInput, Problem
 
@@ -25,7 +25,7 @@ class ObjectiveBroken(BadInput):
     """A change that an Age-of-Model objective forbids."""
 
 
-def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
+def find_situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
     """Return what objectives depend on; empty without an objective."""
     found = tuple(
         (
@@ -47,20 +47,22 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
     return found if any(cluster.objective for cluster, _ in found) else ()
 
 
-def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advise: bool = True) -> None:
+def check_objectives(
+    known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advise: bool = True
+) -> None:
     """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be checked; ``timeout``
     in seconds is for each objective, and as long again for the largest rate, which ``advise`` asks for."""
     from olafctl.verify.question import service_of
-    from olafctl.verify.system import Cluster as Flow
+    from olafctl.verify.system import ClusterFlow as Flow
     from olafctl.verify.system import System, Transmission
-    from olafctl.verify.verdict import Answer, at_rate, verify
+    from olafctl.verify.verdict import VerdictAnswer, at_rate, verify_objective
 
-    there = ground(testbed)
+    there = make_ground(testbed)
     promised = [cluster for cluster, _ in known if cluster.objective]
     for cluster in promised:
-        require(of_cluster(cluster, there))  # it may come from a backup of another testbed
+        require_none(of_cluster(cluster, there))  # it may come from a backup of another testbed
     for cluster, _ in known:
-        for problem in undescribed(cluster, there):
+        for problem in find_undescribed(cluster, there):
             what = f"{promised[0].objective} of {promised[0].name!r} cannot be proven: {problem.what}"
             raise ObjectiveBroken(replace(problem, what=what))
     fastest = min(cluster.period for cluster, _ in known)
@@ -77,11 +79,11 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advis
         # Its own updates must come to a peak within the horizon, however much faster others send.
         system = replace(everything, updates=max(_UPDATES, -(-2 * cluster.period // fastest)))
         text = cluster.objective
-        wanted = objective(text)
+        wanted = parse_objective(text)
         if not wanted.clusters and text != "loss-free":
-            wanted = objective(f"{text}@{cluster.name}")
-        verdict = verify(system, wanted, timeout)
-        if verdict.answer is Answer.ACCEPT:
+            wanted = parse_objective(f"{text}@{cluster.name}")
+        verdict = verify_objective(system, wanted, timeout)
+        if verdict.answer is VerdictAnswer.ACCEPT:
             continue
         found = verdict.counterexample
         reason = found.violation.what if found else f"is not decided in {timeout:g} s"
@@ -89,7 +91,11 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advis
             raise ObjectiveBroken(Problem(f"would break {text} of {cluster.name!r}: {reason}", "objective"))
         share = timeout / len(_SLOWER)
         slower = ((factor, at_rate(system, factor)) for factor in _SLOWER)
-        accepted = (factor for factor, one in slower if verify(one, wanted, share).answer is Answer.ACCEPT)
+        accepted = (
+            factor
+            for factor, one in slower
+            if verify_objective(one, wanted, share).answer is VerdictAnswer.ACCEPT
+        )
         largest = next(accepted, None)
         remedy = "no rate tried is accepted"
         if largest is not None:

@@ -106,7 +106,7 @@ def ages(
     held += [] if initial is None else [initial]
     inside = ~before & (seen <= end)
     freshest = max(held, default=None)
-    times, peaks, after = _jumps(born[inside], seen[inside], NEVER if freshest is None else freshest)
+    times, peaks, after = _find_jumps(born[inside], seen[inside], NEVER if freshest is None else freshest)
     return Ages(
         start=start,
         end=end,
@@ -150,7 +150,7 @@ def checked_times(generation: ArrayLike, delivery: ArrayLike) -> tuple[NDArray[n
     return born, seen
 
 
-def _jumps(
+def _find_jumps(
     born: NDArray[np.int64], seen: NDArray[np.int64], held: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return when Δ jumps, from what (-1: undefined) and to what."""

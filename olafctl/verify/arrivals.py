@@ -12,7 +12,7 @@ import z3
 
 from olafctl.verify.system import System
 
-__all__ = ["Arithmetic", "Bool", "Numbers", "Term", "both", "either", "implies", "negation", "z3"]
+__all__ = ["Arithmetic", "Bool", "Numbers", "Term", "all_of", "any_of", "make_implication", "negate", "z3"]
 
 Term = Any
 """A Z3 arithmetic expression."""
@@ -51,7 +51,7 @@ class Arithmetic:
         return int(value.as_long())
 
 
-def both(*parts: Bool) -> Bool:
+def all_of(*parts: Bool) -> Bool:
     """Conjunction that folds what is known."""
     if any(part is False for part in parts):
         return False
@@ -59,7 +59,7 @@ def both(*parts: Bool) -> Bool:
     return z3.And(*unknown) if len(unknown) > 1 else unknown[0] if unknown else True
 
 
-def either(*parts: Bool) -> Bool:
+def any_of(*parts: Bool) -> Bool:
     """Disjunction that folds what is known."""
     if any(part is True for part in parts):
         return True
@@ -67,21 +67,21 @@ def either(*parts: Bool) -> Bool:
     return z3.Or(*unknown) if len(unknown) > 1 else unknown[0] if unknown else False
 
 
-def negation(part: Bool) -> Bool:
+def negate(part: Bool) -> Bool:
     """Negation that folds what is known."""
     return (not part) if isinstance(part, bool) else z3.Not(part)
 
 
-def implies(condition: Bool, then: Bool) -> Bool:
+def make_implication(condition: Bool, then: Bool) -> Bool:
     """Implication that folds what is known."""
-    return either(negation(condition), then)
+    return any_of(negate(condition), then)
 
 
 Source = tuple[int, int]
 
 
 @dataclass(eq=False)
-class Update:
+class SolverUpdate:
     """Update k of a cluster (Table 4), as Z3 sees it; times in ticks.
 
     ``departure`` is D of the newest slot the cluster has opened by then, ``newest`` A of its newest update
@@ -105,7 +105,7 @@ class Update:
     received: Term
     free: Term
     done: Term
-    previous: "Update | None"
+    previous: "SolverUpdate | None"
 
     @property
     def source(self) -> Source:
@@ -127,7 +127,7 @@ class Arrivals:
         self._arrange_twins()
 
     @property
-    def updates(self) -> list[Update]:
+    def updates(self) -> list[SolverUpdate]:
         """All updates, by cluster."""
         return [update for flow in self.flows for update in flow]
 
@@ -153,7 +153,7 @@ class Arrivals:
                         ((one, other, there), (other, third, onto), (third, one, -there - onto))
                     )
                     if circle not in circles:
-                        circles[circle] = either(*(negation(self._recall(*edge)) for edge in circle))
+                        circles[circle] = any_of(*(negate(self._recall(*edge)) for edge in circle))
         clauses = [clause for clause in circles.values() if clause is not True]
         return clauses + self._keep_flows_in_order()
 
@@ -168,10 +168,12 @@ class Arrivals:
             for earlier, later in pairwise(flow):
                 for other in self.updates:
                     if other.cluster != index:
-                        clauses.append(implies(self.precedes(later, other), self.precedes(earlier, other)))
+                        clauses.append(
+                            make_implication(self.precedes(later, other), self.precedes(earlier, other))
+                        )
         return [clause for clause in clauses if clause is not True]
 
-    def precedes(self, one: Update, other: Update) -> Bool:
+    def precedes(self, one: SolverUpdate, other: SolverUpdate) -> Bool:
         """Return whether ``one`` reaches the engine before ``other``, another cluster's or an earlier update.
 
         At one instant either may be first; without jitter two sources meet in the same order each time.
@@ -179,7 +181,7 @@ class Arrivals:
         if one.cluster == other.cluster:
             return one.place < other.place
         if one.cluster > other.cluster:
-            return negation(self.precedes(other, one))
+            return negate(self.precedes(other, one))
         key: tuple[Any, ...] = (one.source, other.source, one.offset - other.offset)
         if not self.system.exact:
             key = ((*one.source, one.seq), (*other.source, other.seq), 0)
@@ -192,9 +194,9 @@ class Arrivals:
         if (one, other, offset) in self._known:
             return self._known[one, other, offset]
         reverse = self._known.get((other, one, -offset))
-        return False if reverse is None else negation(reverse)
+        return False if reverse is None else negate(reverse)
 
-    def _relation(self, one: Update, other: Update, key: tuple[Any, ...]) -> Bool:
+    def _relation(self, one: SolverUpdate, other: SolverUpdate, key: tuple[Any, ...]) -> Bool:
         twins = self._symmetry[one.cluster] == self._symmetry[other.cluster]
         if twins and self.system.exact and self.system.clusters[one.cluster].workers == 1:
             return one.seq <= other.seq
@@ -207,7 +209,7 @@ class Arrivals:
         self._constraints.append(z3.Implies(z3.Not(literal), other.arrival <= one.arrival))
         return literal
 
-    def _flow(self, index: int) -> list[Update]:
+    def _flow(self, index: int) -> list[SolverUpdate]:
         cluster, tick = self.system.clusters[index], self.system.tick
         low, high = cluster.phase[0] // tick, cluster.phase[1] // tick
         late = cluster.jitter // tick
@@ -217,7 +219,7 @@ class Arrivals:
             self._constraints += [phase >= low, phase <= high]
             if worker:
                 self._constraints.append(self.phases[index, worker - 1] <= phase)
-        flow: list[Update] = []
+        flow: list[SolverUpdate] = []
         for place in range(self.system.generations[index]):
             worker, turn = place % cluster.workers, place // cluster.workers
             offset = turn * cluster.period // tick
@@ -230,7 +232,7 @@ class Arrivals:
                     self._constraints.append(flow[-1].arrival <= arrival)
             name = f"{index} {place}"
             flow.append(
-                Update(
+                SolverUpdate(
                     cluster=index,
                     worker=worker,
                     seq=turn,
@@ -263,4 +265,4 @@ class Arrivals:
 
 def begin_at_zero(arrivals: Arrivals) -> Bool:
     """Return some source's phase is 0: without feedback only time differences matter."""
-    return either(*(phase == 0 for phase in arrivals.phases.values()))
+    return any_of(*(phase == 0 for phase in arrivals.phases.values()))

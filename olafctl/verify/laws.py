@@ -10,7 +10,7 @@ Where the paper leaves room, they are read as follows (docs/verify.md gives the 
 
 from collections.abc import Iterable, Sequence
 
-from olafctl.verify.arrivals import Bool, Term, Update, both, either, implies, negation, z3
+from olafctl.verify.arrivals import Bool, SolverUpdate, Term, all_of, any_of, make_implication, negate, z3
 from olafctl.verify.system import System, Transmission
 
 
@@ -24,7 +24,7 @@ def longest_wait(system: System) -> int:
     by_slots = len(system.clusters) * system.service
     busy = system.service
     while True:
-        demand = _demand(system, busy)
+        demand = _count_demand(system, busy)
         if demand == busy:
             break
         busy = demand
@@ -35,7 +35,7 @@ def longest_wait(system: System) -> int:
         for cluster in system.clusters
         for turn in range(1, (busy + cluster.jitter) // cluster.period + 1)
     }
-    gathered = max(_demand(system, step) - step for step in {0, *(step for step in steps if step > 0)})
+    gathered = max(_count_demand(system, step) - step for step in {0, *(step for step in steps if step > 0)})
     return min(by_slots, gathered - system.service)
 
 
@@ -44,7 +44,7 @@ def heard_in_turn(system: System) -> bool:
     return not system.controlled and system.capacity >= len(system.clusters)
 
 
-def _demand(system: System, span: int) -> int:
+def _count_demand(system: System, span: int) -> int:
     """Work, in ns, that can arrive within a closed interval of ``span`` ns."""
     updates = sum(
         cluster.workers * ((span + cluster.jitter) // cluster.period + 1) for cluster in system.clusters
@@ -56,31 +56,31 @@ NEVER = -1
 """Freshness of a cluster before the engine has taken any of its updates."""
 
 
-def freshness(update: Update) -> list[Bool]:
+def law_of_freshness(update: SolverUpdate) -> list[Bool]:
     """Return which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF
     §6)."""
-    taken = both(update.sent, z3.Not(update.lost))
+    taken = all_of(update.sent, z3.Not(update.lost))
     before = NEVER if update.previous is None else update.previous.newest
     left = NEVER if update.previous is None else update.previous.received
     return [
-        implies(taken, update.newest == update.arrival),
-        implies(negation(taken), update.newest == before),
-        implies(update.opens, update.received == before),
-        implies(z3.Not(update.opens), update.received == left),
+        make_implication(taken, update.newest == update.arrival),
+        make_implication(negate(taken), update.newest == before),
+        make_implication(update.opens, update.received == before),
+        make_implication(z3.Not(update.opens), update.received == left),
     ]
 
 
-def has_peak(update: Update) -> Bool:
+def has_peak(update: SolverUpdate) -> Bool:
     """``update`` opens a slot and its cluster was heard of before, so Δ_p exists."""
-    return False if update.previous is None else both(update.opens, update.received >= 0)
+    return False if update.previous is None else all_of(update.opens, update.received >= 0)
 
 
-def peak(update: Update) -> Term:
+def peak_age(update: SolverUpdate) -> Term:
     """Δ_p(k) = D(k) - A(l), l the latest departed update before k (OLAF §6, §12.3)."""
     return update.departure - update.received
 
 
-def final_age(update: Update) -> Term:
+def final_age(update: SolverUpdate) -> Term:
     """Return the age the cluster has when it generates ``update``: from 0 as long as nothing has left."""
     previous = update.previous
     if previous is None:
@@ -89,7 +89,7 @@ def final_age(update: Update) -> Term:
     return update.arrival - z3.If(heard >= 0, heard, 0)
 
 
-def bounded_wait(update: Update, wait: int, system: System) -> list[Bool]:
+def bounded_wait(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
     """D ≤ A(k) + ``wait`` ticks (:func:`longest_wait`): spares the solver an induction."""
     service = system.service // system.tick
     return [
@@ -98,7 +98,7 @@ def bounded_wait(update: Update, wait: int, system: System) -> list[Bool]:
     ]
 
 
-def bounded_age(update: Update, wait: int, system: System) -> list[Bool]:
+def bounded_age(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
     """Return where every update is taken: Δ_p ≤ period + jitter + ``wait``, and ≥ period - jitter of one
     worker.
 
@@ -109,36 +109,38 @@ def bounded_age(update: Update, wait: int, system: System) -> list[Bool]:
     cluster = system.clusters[update.cluster]
     low = (cluster.period - cluster.jitter) // system.tick if cluster.workers == 1 else 0
     high = (cluster.period + cluster.jitter) // system.tick + wait
-    laws = [implies(has_peak(update), both(peak(update) >= low, peak(update) <= high))]
+    laws = [make_implication(has_peak(update), all_of(peak_age(update) >= low, peak_age(update) <= high))]
     first_has_left = update.seq * cluster.period - cluster.jitter >= wait * system.tick
     if update.previous is not None and first_has_left:
         laws.append(final_age(update) <= high)
     return laws
 
 
-def feedback_age(update: Update, last_ack: Term, flow: Sequence[Update], system: System) -> list[Bool]:
+def feedback_age(
+    update: SolverUpdate, last_ack: Term, flow: Sequence[SolverUpdate], system: System
+) -> list[Bool]:
     """Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (OLAF §5, §12.2)."""
     delay = system.ack_delay // system.tick
     at_least, one_of = [last_ack >= 0], [last_ack <= 0]
     for other in flow[: update.place]:
         ack = other.departure + delay
-        come = both(other.opens, ack <= update.arrival)
-        at_least.append(implies(come, last_ack >= ack))
-        one_of.append(both(come, last_ack <= ack))
-    return [*at_least, either(*one_of)]
+        come = all_of(other.opens, ack <= update.arrival)
+        at_least.append(make_implication(come, last_ack >= ack))
+        one_of.append(all_of(come, last_ack <= ack))
+    return [*at_least, any_of(*one_of)]
 
 
-def fresh(update: Update, last_ack: Term, system: System) -> Bool:
+def is_fresh(update: SolverUpdate, last_ack: Term, system: System) -> Bool:
     """1{Δ_w(k) ≤ Δ_T} (OLAF §12.2, fifth law)."""
     return (update.arrival - last_ack) * system.tick <= system.threshold
 
 
-def certain(update: Update, last_ack: Term, system: System) -> Bool:
+def is_certain(update: SolverUpdate, last_ack: Term, system: System) -> Bool:
     """P_s(k) = 1 (OLAF §5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1 solved for Δ_w, which then also exceeds Δ_T."""
     return update.arrival - last_ack >= -(-system.certain_after // system.tick)
 
 
-def probability(update: Update, last_ack: Term, system: System) -> tuple[int, Term]:
+def scaled_probability(update: SolverUpdate, last_ack: Term, system: System) -> tuple[int, Term]:
     """(d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (OLAF §5)."""
     steepness, count = system.steepness, len(system.clusters)
     whole = steepness.denominator * count
@@ -146,76 +148,78 @@ def probability(update: Update, last_ack: Term, system: System) -> tuple[int, Te
     return whole, system.slots * steepness.denominator + steepness.numerator * count * late
 
 
-def decision(update: Update, last_ack: Term, flow: Sequence[Update], system: System) -> list[Bool]:
+def law_of_decision(
+    update: SolverUpdate, last_ack: Term, flow: Sequence[SolverUpdate], system: System
+) -> list[Bool]:
     """For all outcomes: sent where P_s = 1, free elsewhere (P_s is never 0, as Q_max ≥ 1)."""
-    laws = [implies(certain(update, last_ack, system), update.sent)]
+    laws = [make_implication(is_certain(update, last_ack, system), update.sent)]
     if system.transmission is Transmission.BOUNDED and update.place >= system.patience:
         recent = flow[update.place - system.patience : update.place + 1]
-        laws.append(either(*(other.sent for other in recent)))
+        laws.append(any_of(*(other.sent for other in recent)))
     return laws
 
 
 def expected_decision(
-    update: Update, last_ack: Term, credit: Term, before: Term, system: System
+    update: SolverUpdate, last_ack: Term, credit: Term, before: Term, system: System
 ) -> list[Bool]:
     """Return the expected rate: credits of P_s add up, and a whole one sends (an error-free mean rate)."""
-    whole, scaled = probability(update, last_ack, system)
+    whole, scaled = scaled_probability(update, last_ack, system)
     base = system.slots * system.steepness.denominator
-    gain = z3.If(fresh(update, last_ack, system), base, z3.If(scaled >= whole, whole, scaled))
+    gain = z3.If(is_fresh(update, last_ack, system), base, z3.If(scaled >= whole, whole, scaled))
     return [
         update.sent == (before + gain >= whole),
         credit == before + gain - z3.If(update.sent, whole, 0),
     ]
 
 
-def departed_before(update: Update) -> Bool:
+def departed_before(update: SolverUpdate) -> Bool:
     """D(k-1) ≤ A(k): no update of its cluster waits when ``update`` arrives."""
     return True if update.previous is None else update.previous.departure <= update.arrival
 
 
-def single_slot(update: Update, full: Bool) -> list[Bool]:
+def single_slot(update: SolverUpdate, full: Bool) -> list[Bool]:
     """At most one waiting update a cluster (OLAF §4): k opens a slot iff D(k-1) ≤ A(k), else it joins.
 
     Joined (replaced or aggregated), the earlier one never departs itself: the indicator
     1{D(k) ≤ A(k+1)} of OLAF §12.2 is 0. A full queue drops what would open a slot (Algorithm 1, line 22).
     """
-    alone = both(update.sent, departed_before(update))
-    return [update.opens == both(alone, negation(full)), update.lost == both(alone, full)]
+    alone = all_of(update.sent, departed_before(update))
+    return [update.opens == all_of(alone, negate(full)), update.lost == all_of(alone, full)]
 
 
-def departure(update: Update, system: System) -> list[Bool]:
+def law_of_departure(update: SolverUpdate, system: System) -> list[Bool]:
     """D(k) = A(k) + T_Q(k) for a slot; a cluster's last D stands until it opens the next."""
     wait = update.departure - update.arrival
     service = system.service // system.tick
-    kept = negation(update.opens)
+    kept = negate(update.opens)
     before = -service if update.previous is None else update.previous.departure
     return [
-        implies(update.opens, both(wait >= 0, update.done == update.departure + service)),
-        implies(kept, both(update.departure == before, update.done == update.free)),
+        make_implication(update.opens, all_of(wait >= 0, update.done == update.departure + service)),
+        make_implication(kept, all_of(update.departure == before, update.done == update.free)),
     ]
 
 
-def service_time(update: Update) -> list[Bool]:
+def service_time(update: SolverUpdate) -> list[Bool]:
     """T_Q(k): the time to send all that is ahead; departures are p/C apart (OLAF §12.2, third law).
 
     ``free`` is when the output has sent all that is ahead, so D(k) = max(A(k), free).
     """
     starts = update.departure
-    exact = either(starts <= update.arrival, starts <= update.free)
-    return [implies(update.opens, both(starts >= update.free, exact))]
+    exact = any_of(starts <= update.arrival, starts <= update.free)
+    return [make_implication(update.opens, all_of(starts >= update.free, exact))]
 
 
-def output_free(update: Update, ahead: Iterable[tuple[Bool, Update]]) -> list[Bool]:
+def output_free(update: SolverUpdate, ahead: Iterable[tuple[Bool, SolverUpdate]]) -> list[Bool]:
     """``free``: the largest ``done`` of the updates that precede ``update``, 0 if none does."""
     at_least = [update.free >= 0]
     one_of = [update.free <= 0]
     for precedes, other in ahead:
-        at_least.append(implies(precedes, update.free >= other.done))
-        one_of.append(both(precedes, update.free <= other.done))
-    return [*at_least, either(*one_of)]
+        at_least.append(make_implication(precedes, update.free >= other.done))
+        one_of.append(all_of(precedes, update.free <= other.done))
+    return [*at_least, any_of(*one_of)]
 
 
-def full_by_work(update: Update, system: System) -> Bool:
+def full_by_work(update: SolverUpdate, system: System) -> Bool:
     """Return the queue is full: the output will be busy for more than ``capacity`` services.
 
     Equivalent to counting slots, because departures of one busy period are exactly p/C apart.

@@ -5,42 +5,42 @@ from fractions import Fraction
 from functools import cmp_to_key
 from typing import Any
 
-from olafctl.membership.objective import Kind, Objective
+from olafctl.membership.objective import Objective, ObjectiveKind
 from olafctl.verify.arrivals import (
     Arithmetic,
     Arrivals,
     Bool,
     Numbers,
+    SolverUpdate,
     Term,
-    Update,
+    all_of,
+    any_of,
     begin_at_zero,
-    both,
-    either,
-    implies,
-    negation,
+    make_implication,
+    negate,
     z3,
 )
 from olafctl.verify.laws import (
     bounded_age,
     bounded_wait,
-    decision,
-    departure,
     expected_decision,
     feedback_age,
     final_age,
-    freshness,
     full_by_work,
     has_peak,
     heard_in_turn,
+    law_of_decision,
+    law_of_departure,
+    law_of_freshness,
     longest_wait,
     output_free,
-    peak,
+    peak_age,
     service_time,
     single_slot,
 )
-from olafctl.verify.question import Outcome, scope
-from olafctl.verify.simulation import Schedule
-from olafctl.verify.simulation import Update as Generated
+from olafctl.verify.question import ScheduleOutcome, find_scope
+from olafctl.verify.simulation import GeneratedUpdate as Generated
+from olafctl.verify.simulation import UpdateSchedule
 from olafctl.verify.system import System, Transmission
 
 
@@ -51,33 +51,33 @@ class Goal:
         self,
         system: System,
         objective: Objective,
-        flows: Sequence[Sequence[Update]],
+        flows: Sequence[Sequence[SolverUpdate]],
         arithmetic: Arithmetic,
     ) -> None:
         self._system, self._arithmetic = system, arithmetic
         self.constraints: list[Bool] = []
         bound = objective.bound / system.tick
-        if objective.kind is Kind.LOSS_FREE:
-            self.constraints.append(either(*(update.lost for flow in flows for update in flow)))
-        elif objective.kind is Kind.PEAK:
-            self.constraints.append(either(*(self._too_old(flow, bound) for flow in flows)))
-        elif objective.kind is Kind.AVERAGE:
+        if objective.kind is ObjectiveKind.LOSS_FREE:
+            self.constraints.append(any_of(*(update.lost for flow in flows for update in flow)))
+        elif objective.kind is ObjectiveKind.PEAK:
+            self.constraints.append(any_of(*(self._too_old(flow, bound) for flow in flows)))
+        elif objective.kind is ObjectiveKind.AVERAGE:
             means = [self._mean(flow) for flow in flows]
             self.constraints.append(
-                either(*(mean.above(bound) for mean in means), *(m.starved for m in means))
+                any_of(*(mean.above(bound) for mean in means), *(m.starved for m in means))
             )
         else:
             means = [self._mean(flow) for flow in flows]
             apart = [one.apart(other, bound) for one in means for other in means if one is not other]
-            self.constraints.append(either(*apart, *(mean.starved for mean in means)))
+            self.constraints.append(any_of(*apart, *(mean.starved for mean in means)))
 
-    def _too_old(self, flow: Sequence[Update], bound: Fraction) -> Bool:
+    def _too_old(self, flow: Sequence[SolverUpdate], bound: Fraction) -> Bool:
         """Return some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
         whole = int(bound)
-        peaks = [both(has_peak(update), peak(update) > whole) for update in flow]
-        return either(*peaks, final_age(flow[-1]) > whole)
+        peaks = [all_of(has_peak(update), peak_age(update) > whole) for update in flow]
+        return any_of(*peaks, final_age(flow[-1]) > whole)
 
-    def _mean(self, flow: Sequence[Update]) -> "Mean":
+    def _mean(self, flow: Sequence[SolverUpdate]) -> "Mean":
         """avg Δ_p of a cluster over its peaks within the horizon."""
         name = flow[0].cluster
         total: Term = self._arithmetic.constant(0)
@@ -86,8 +86,8 @@ class Goal:
             if exists is False:
                 continue
             grown = self._arithmetic.variable(f"peaks {name} {update.place}")
-            self.constraints.append(implies(exists, grown == total + peak(update)))
-            self.constraints.append(implies(negation(exists), grown == total))
+            self.constraints.append(make_implication(exists, grown == total + peak_age(update)))
+            self.constraints.append(make_implication(negate(exists), grown == total))
             total = grown
         mean = Mean(self._arithmetic, str(name), total, [has_peak(update) for update in flow[1:]])
         self.constraints += [*mean.constraints, *self._mean_bounds(mean, name)]
@@ -102,9 +102,9 @@ class Goal:
         highest = cluster.period + cluster.jitter + wait
         lowest = max(cluster.period - cluster.jitter, 0) if cluster.workers == 1 else 0
         value = mean.value * system.tick
-        bounds = [either(mean.starved, both(value >= lowest, value <= highest))]
+        bounds = [any_of(mean.starved, all_of(value >= lowest, value <= highest))]
         if (system.rounds[index] - 1) * cluster.period - cluster.jitter >= wait:
-            bounds.append(negation(mean.starved))  # the first slot has left when the last update arrives
+            bounds.append(negate(mean.starved))  # the first slot has left when the last update arrives
         return bounds
 
 
@@ -112,7 +112,7 @@ class Mean:
     """total / count, with the count of ``flags`` case by case, so that everything stays linear."""
 
     def __init__(self, arithmetic: Arithmetic, name: str, total: Term, flags: Sequence[Bool]) -> None:
-        self.starved = negation(either(*flags))
+        self.starved = negate(any_of(*flags))
         self.value: Term = z3.Real(f"average {name}")
         real = z3.ToReal(total) if arithmetic.numbers is Numbers.INTEGER else total
         self.constraints: list[Bool] = [
@@ -122,14 +122,16 @@ class Mean:
 
     def above(self, bound: Fraction) -> Bool:
         """avg Δ_p > bound."""
-        return both(z3.Not(self.starved), self.value > _rational(bound))
+        return all_of(z3.Not(self.starved), self.value > _make_rational(bound))
 
     def apart(self, other: "Mean", bound: Fraction) -> Bool:
         """avg Δ_p of this minus that of ``other`` > bound."""
-        return both(z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _rational(bound))
+        return all_of(
+            z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _make_rational(bound)
+        )
 
 
-def _rational(value: Fraction) -> Term:
+def _make_rational(value: Fraction) -> Term:
     return (
         z3.RealVal(value.numerator) / value.denominator
         if value.denominator > 1
@@ -148,11 +150,11 @@ class Query:
         self.system = system
         self.arithmetic = Arithmetic(numbers)
         self._wait = longest_wait(system) // system.tick
-        inside = scope(system, objective)
-        self.arrivals = Arrivals(system, self.arithmetic, _kinds(system, set(inside)))
+        inside = find_scope(system, objective)
+        self.arrivals = Arrivals(system, self.arithmetic, _cluster_kinds(system, set(inside)))
         flows = [self.arrivals.flows[index] for index in inside]
         self._add(Goal(system, objective, flows, self.arithmetic).constraints)
-        if _shiftable(system, objective):
+        if _is_shiftable(system, objective):
             self._add([begin_at_zero(self.arrivals)])
         for update in self.arrivals.updates:
             self._add(bounded_wait(update, self._wait, system))
@@ -180,21 +182,21 @@ class Query:
             if constraint is not True:
                 self.solver.add(constraint)
 
-    def _laws_of(self, update: Update) -> Iterator[Bool]:
+    def _laws_of(self, update: SolverUpdate) -> Iterator[Bool]:
         """Yield the engine's laws for one update."""
         full = full_by_work(update, self.system) if self._can_fill else False
         yield from output_free(update, self._ahead(update))
         yield from service_time(update)
         yield from single_slot(update, full)
-        yield from departure(update, self.system)
-        yield from freshness(update)
+        yield from law_of_departure(update, self.system)
+        yield from law_of_freshness(update)
 
     @property
     def _can_fill(self) -> bool:
         """Whether a queue can be full at all: F clusters hold at most F waiting and one leaving update."""
         return self.system.capacity < len(self.system.clusters)
 
-    def _control(self, flow: Sequence[Update]) -> Iterator[Bool]:
+    def _control(self, flow: Sequence[SolverUpdate]) -> Iterator[Bool]:
         """Transmission control of one cluster (OLAF §5)."""
         credit = self.arithmetic.constant(0)
         for update in flow:
@@ -206,9 +208,9 @@ class Query:
                 yield from expected_decision(update, last_ack, after, credit, self.system)
                 credit = after
             else:
-                yield from decision(update, last_ack, flow, self.system)
+                yield from law_of_decision(update, last_ack, flow, self.system)
 
-    def _ahead(self, update: Update) -> list[tuple[Bool, Update]]:
+    def _ahead(self, update: SolverUpdate) -> list[tuple[Bool, SolverUpdate]]:
         """Return the updates that may be the last before ``update``: ``done`` never falls along the order."""
         sure, maybe = [], []
         for flow in self.arrivals.flows:
@@ -231,7 +233,7 @@ class Query:
         return latest + maybe
 
 
-def _kinds(system: System, inside: set[int]) -> tuple[int, ...]:
+def _cluster_kinds(system: System, inside: set[int]) -> tuple[int, ...]:
     """Return a number a cluster, the same for clusters that differ in name only."""
     traits = [
         (cluster.period, cluster.phase, cluster.workers, cluster.jitter, index in inside)
@@ -240,11 +242,11 @@ def _kinds(system: System, inside: set[int]) -> tuple[int, ...]:
     return tuple(traits.index(trait) for trait in traits)
 
 
-def _shiftable(system: System, objective: Objective) -> bool:
+def _is_shiftable(system: System, objective: Objective) -> bool:
     """Return whether moving all arrivals alike changes nothing: no feedback, no age from 0, all phases
     free."""
     free = all(cluster.phase == (0, cluster.period - system.tick) for cluster in system.clusters)
-    return free and not system.controlled and objective.kind is not Kind.PEAK
+    return free and not system.controlled and objective.kind is not ObjectiveKind.PEAK
 
 
 class Witness:
@@ -255,15 +257,15 @@ class Witness:
         self._tick = query.system.tick
         self.schedule = self._schedule()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ScheduleOutcome:
         """Peaks, final ages and losses as the model has them, in ns."""
         peaks: list[list[int]] = []
         for flow in self._query.arrivals.flows:
             held = [update for update in flow if self._holds(has_peak(update))]
-            peaks.append([self._time(peak(update)) for update in held])
+            peaks.append([self._time(peak_age(update)) for update in held])
         final = [self._time(final_age(flow[-1])) for flow in self._query.arrivals.flows]
         lost = [sum(self._holds(update.lost) for update in flow) for flow in self._query.arrivals.flows]
-        return Outcome(peaks, final, lost)
+        return ScheduleOutcome(peaks, final, lost)
 
     def choices(self) -> list[tuple[str, bool]]:
         """Return every Boolean variable by name, with its value."""
@@ -273,7 +275,7 @@ class Witness:
             if name.range().name() == "Bool"
         ]
 
-    def _schedule(self) -> Schedule | None:
+    def _schedule(self) -> UpdateSchedule | None:
         read = self._query.arithmetic.read
         timed = []
         for update in self._query.arrivals.updates:
@@ -282,7 +284,7 @@ class Witness:
                 return None
             timed.append((time * self._tick, update))
         ordered = sorted(timed, key=cmp_to_key(self._earlier))
-        return Schedule(
+        return UpdateSchedule(
             self._query.system,
             tuple(
                 Generated(time, update.cluster, update.worker + 1, update.seq, self._holds(update.sent))
@@ -290,7 +292,7 @@ class Witness:
             ),
         )
 
-    def _earlier(self, one: tuple[int, Update], other: tuple[int, Update]) -> int:
+    def _earlier(self, one: tuple[int, SolverUpdate], other: tuple[int, SolverUpdate]) -> int:
         if one[0] != other[0]:
             return one[0] - other[0]
         return -1 if self._holds(self._query.arrivals.precedes(one[1], other[1])) else 1

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from olafctl.membership.objective import Kind, Objective, duration, whole_time
-from olafctl.membership.objective import objective as read_objective
+from olafctl.membership.objective import Objective, ObjectiveKind, format_duration, whole_time
+from olafctl.membership.objective import parse_objective as read_objective
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.testbed.model import Testbed
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafctl.verify.system import ClusterFlow, Slope, SlotFreed, System, Transmission
 from olafctl.wire.geometry import SLOTS
 from olafctl.wire.layouts import BEAT_BYTES
 from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScheduleOutcome:
     """What one schedule came to, per cluster index: peaks and final age in ns, and updates lost."""
 
     peaks: Sequence[Sequence[int]]
@@ -32,36 +32,38 @@ class Violation:
     what: str
 
 
-def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) -> Violation | None:
+def find_violation(
+    objective: Objective, outcome: ScheduleOutcome, names: Mapping[int, str]
+) -> Violation | None:
     """Return the worst violation of ``objective`` by ``outcome``, or None when it holds.
 
     ``names`` maps the indices of the clusters the objective covers to their names.
     """
-    if objective.kind is Kind.LOSS_FREE:
+    if objective.kind is ObjectiveKind.LOSS_FREE:
         worst = max(names, key=lambda index: outcome.lost[index])
         lost = outcome.lost[worst]
         return Violation(Fraction(lost), (worst,), f"{names[worst]} loses {lost}") if lost else None
-    if objective.kind is Kind.PEAK:
+    if objective.kind is ObjectiveKind.PEAK:
         ages = {index: max([*outcome.peaks[index], outcome.final_age[index]]) for index in names}
         worst = max(ages, key=lambda index: ages[index])
-        what = f"the age of {names[worst]} reaches {duration(ages[worst])}"
-        return _beyond(Fraction(ages[worst]), objective.bound, (worst,), what)
+        what = f"the age of {names[worst]} reaches {format_duration(ages[worst])}"
+        return _violation_beyond(Fraction(ages[worst]), objective.bound, (worst,), what)
     starved = [index for index in names if not outcome.peaks[index]]
     if starved:
         return Violation(None, (starved[0],), f"{names[starved[0]]} is starved: no peak within the horizon")
     means = {index: Fraction(sum(outcome.peaks[index]), len(outcome.peaks[index])) for index in names}
     high, low = max(means, key=lambda index: means[index]), min(means, key=lambda index: means[index])
-    if objective.kind is Kind.AVERAGE:
-        what = f"the average peak age of {names[high]} is {duration(means[high])}"
-        return _beyond(means[high], objective.bound, (high,), what)
+    if objective.kind is ObjectiveKind.AVERAGE:
+        what = f"the average peak age of {names[high]} is {format_duration(means[high])}"
+        return _violation_beyond(means[high], objective.bound, (high,), what)
     what = (
-        f"average peak ages are {duration(means[high])} for {names[high]}"
-        f" and {duration(means[low])} for {names[low]}"
+        f"average peak ages are {format_duration(means[high])} for {names[high]}"
+        f" and {format_duration(means[low])} for {names[low]}"
     )
-    return _beyond(means[high] - means[low], objective.bound, (high, low), what)
+    return _violation_beyond(means[high] - means[low], objective.bound, (high, low), what)
 
 
-def scope(system: System, objective: Objective) -> dict[int, str]:
+def find_scope(system: System, objective: Objective) -> dict[int, str]:
     """Return the clusters an objective covers, by index. Raises BadInput when it names an unknown one, or
     one whose age has no peak within the horizon."""
     if not objective.clusters:
@@ -69,7 +71,7 @@ def scope(system: System, objective: Objective) -> dict[int, str]:
     else:
         chosen = {system.index(name): name for name in objective.clusters}
     slow = next((index for index in chosen if system.generations[index] < 2), None)
-    if slow is not None and objective.kind is not Kind.LOSS_FREE:
+    if slow is not None and objective.kind is not ObjectiveKind.LOSS_FREE:
         what = "generates fewer than two updates within the horizon, so it has no peak"
         least = system.clusters[slow].period // min(each.period for each in system.clusters) + 1
         remedy = f"--updates {least}, or an objective of other clusters: {objective.kind}<=…@NAME"
@@ -77,7 +79,9 @@ def scope(system: System, objective: Objective) -> dict[int, str]:
     return chosen
 
 
-def _beyond(value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str) -> Violation | None:
+def _violation_beyond(
+    value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str
+) -> Violation | None:
     return Violation(value - bound, clusters, what) if value > bound else None
 
 
@@ -85,9 +89,11 @@ _CYCLE = 10**9 // CLOCK_HZ
 """ns."""
 
 
-def parse_clusters(texts: Iterable[str], tick: int) -> tuple[Cluster, ...]:
+def parse_clusters(texts: Iterable[str], tick: int) -> tuple[ClusterFlow, ...]:
     """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, separated by ``;``. Raises BadInput."""
-    return tuple(_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip())
+    return tuple(
+        _parse_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip()
+    )
 
 
 def parse_transmission(text: str) -> tuple[Transmission, int]:
@@ -101,7 +107,7 @@ def parse_transmission(text: str) -> tuple[Transmission, int]:
     return Transmission(kind), int(patience or 0)
 
 
-def clusters_of_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[Cluster, ...]:
+def clusters_of_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[ClusterFlow, ...]:
     """Return the clusters of a testbed with their workers, each update period from ``100ms`` or
     ``name=300ms``.
 
@@ -134,7 +140,7 @@ def clusters_of_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> 
     for cluster in testbed.clusters:
         period = named.get(cluster.name, every)
         assert period is not None
-        found.append(Cluster(cluster.name, period, (0, max(period - tick, 0)), len(cluster.workers)))
+        found.append(ClusterFlow(cluster.name, period, (0, max(period - tick, 0)), len(cluster.workers)))
     return tuple(found)
 
 
@@ -166,7 +172,7 @@ def service_of(testbed: Testbed, frame_bytes: int | None) -> int:
     return -(-size * 8 * 10**9 // rate)
 
 
-def _cluster(text: str, tick: int) -> Cluster:
+def _parse_cluster(text: str, tick: int) -> ClusterFlow:
     name, colon, rest = text.partition(":")
     where = f"--clusters {name}"
     fields = dict(part.partition("=")[::2] for part in rest.split(",") if part.strip())
@@ -176,7 +182,7 @@ def _cluster(text: str, tick: int) -> Cluster:
         what = f"unknown {', '.join(sorted(unknown))}" if unknown else "needs a name and a period"
         raise BadInput(Problem(what, where, "as in a:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms"))
     period = whole_time(fields["period"], where)
-    cluster = Cluster(name.strip(), period, (0, max(period - tick, 0)))
+    cluster = ClusterFlow(name.strip(), period, (0, max(period - tick, 0)))
     if "workers" in fields:
         if not fields["workers"].isdecimal():
             raise BadInput(Problem(f"{fields['workers']!r} workers", where, "a whole number"))
@@ -237,5 +243,5 @@ def read_question(
         tick=grain,
     )
     wanted = read_objective(objective)
-    scope(system, wanted)
+    find_scope(system, wanted)
     return system, wanted

@@ -6,17 +6,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from olafctl.membership.objective import Kind, Objective, duration, milliseconds
-from olafctl.verify.question import scope, violation
-from olafctl.verify.simulation import Disposition, Run, Schedule, row, simulate
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
-from olafctl.verify.verdict import Answer, Counterexample, Parameter, Search, Verdict
+from olafctl.membership.objective import Objective, ObjectiveKind, format_duration, format_milliseconds
+from olafctl.verify.question import find_scope, find_violation
+from olafctl.verify.simulation import (
+    Disposition,
+    SimulationRun,
+    UpdateSchedule,
+    simulate_schedule,
+    update_row,
+)
+from olafctl.verify.system import ClusterFlow, Slope, SlotFreed, System, Transmission
+from olafctl.verify.verdict import Counterexample, Search, SearchParameter, Verdict, VerdictAnswer
 
 _NAMED = 3
 """Clusters alike that are named one by one."""
 
 
-def assumptions(system: System) -> Iterator[str]:
+def list_assumptions(system: System) -> Iterator[str]:
     """Yield what a verdict on ``system`` takes for granted, a line each."""
     total = sum(system.generations)
     yield (
@@ -24,29 +30,29 @@ def assumptions(system: System) -> Iterator[str]:
         " an empty engine, a model generated and an ACK received at time 0;"
         " nothing is generated after the horizon"
     )
-    for cluster, names in _alike(system.clusters):
-        low, high = (duration(time) for time in cluster.phase)
+    for cluster, names in _group_alike(system.clusters):
+        low, high = (format_duration(time) for time in cluster.phase)
         workers = f"{cluster.workers} workers, each" if cluster.workers > 1 else "one worker,"
-        late = f", each late by 0 … {duration(cluster.jitter)}" if cluster.jitter else " exactly"
+        late = f", each late by 0 … {format_duration(cluster.jitter)}" if cluster.jitter else " exactly"
         yield (
-            f"arrivals of {names}: {workers} every {duration(cluster.period)}{late},"
+            f"arrivals of {names}: {workers} every {format_duration(cluster.period)}{late},"
             f" the first anywhere in {low} … {high}"
         )
-    grain = f" on a grid of {duration(system.tick)}" if system.tick > 1 else ""
+    grain = f" on a grid of {format_duration(system.tick)}" if system.tick > 1 else ""
     again = ", the same whenever the same two meet" if system.exact else ""
     yield f"free times are all tried{grain}; of updates that meet at one instant either may be first{again}"
     freed = "begins to depart" if system.slot_freed is SlotFreed.DEPARTURE else "is sent out"
     yield (
-        f"engine: p/C = {duration(system.service)}, Q_max = {system.slots}, a slot is free when its"
+        f"engine: p/C = {format_duration(system.service)}, Q_max = {system.slots}, a slot is free when its"
         f" update {freed}; one waiting update a cluster; the reward rule drops nothing"
     )
-    yield from _control(system)
+    yield from _describe_control(system)
     yield "A(k) stands for generation, D(k) for delivery: constant delays are left out (OLAF §6)"
 
 
-def _alike(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, str]]:
+def _group_alike(clusters: Sequence[ClusterFlow]) -> Iterator[tuple[ClusterFlow, str]]:
     """Yield one cluster of each kind, with the names of all that differ from it in name only."""
-    kinds: dict[Cluster, list[str]] = {}
+    kinds: dict[ClusterFlow, list[str]] = {}
     for cluster in clusters:
         kinds.setdefault(replace(cluster, name=""), []).append(cluster.name)
     for kind, names in kinds.items():
@@ -56,7 +62,7 @@ def _alike(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, str]]:
             yield kind, ", ".join(names)
 
 
-def _control(system: System) -> Iterator[str]:
+def _describe_control(system: System) -> Iterator[str]:
     if not system.controlled:
         off = system.transmission is Transmission.ALWAYS
         yield "transmission: every update is sent" + ("" if off else ", as Q_max ≥ N (P_s = 1)")
@@ -64,8 +70,9 @@ def _control(system: System) -> Iterator[str]:
     slope = "1/Δ_T" if system.slope is Slope.URGENT else "Δ_T (in seconds)"
     yield (
         f"transmission control: N = {len(system.clusters)} active clusters,"
-        f" Δ_T = {duration(system.threshold)}, v = {slope}, ACKs after {duration(system.ack_delay)};"
-        f" P_s = 1 from Δ̂ = {duration(system.certain_after)} on"
+        f" Δ_T = {format_duration(system.threshold)}, v = {slope},"
+        f" ACKs after {format_duration(system.ack_delay)};"
+        f" P_s = 1 from Δ̂ = {format_duration(system.certain_after)} on"
     )
     lowest = float(system.probability(0))
     if system.transmission is Transmission.ANY:
@@ -88,7 +95,7 @@ class Cause:
     remedy: str
 
 
-def cause(objective: Objective, found: Counterexample) -> Cause:
+def find_cause(objective: Objective, found: Counterexample) -> Cause:
     """Return the cause of the violation in ``found``, a counterexample to ``objective``."""
     schedule, system = found.schedule, found.schedule.system
     dispositions = Counter(
@@ -99,31 +106,31 @@ def cause(objective: Objective, found: Counterexample) -> Cause:
     names = " and ".join(system.clusters[index].name for index in found.violation.clusters)
     withheld, lost = dispositions[Disposition.WITHHELD], dispositions[Disposition.LOST]
     total = dispositions.total()
-    if withheld == total or (withheld and not _violates(objective, _all_sent(schedule))):
-        return _withheld(system, f"{withheld} of {total} updates of {names} are withheld")
+    if withheld == total or (withheld and not _violates_objective(objective, _all_sent(schedule))):
+        return _cause_withheld(system, f"{withheld} of {total} updates of {names} are withheld")
     if lost:
-        return _lost(objective, schedule, f"{lost} of {total} updates of {names} are lost", withheld)
+        return _cause_lost(objective, schedule, f"{lost} of {total} updates of {names} are lost", withheld)
     if withheld:
-        return _withheld(system, f"{withheld} of {total} updates of {names} are withheld")
-    return _waiting(objective, system, found.violation.clusters)
+        return _cause_withheld(system, f"{withheld} of {total} updates of {names} are withheld")
+    return _cause_waiting(objective, system, found.violation.clusters)
 
 
-def _withheld(system: System, how_many: str) -> Cause:
-    longest = f"P_s < 1 until {duration(system.certain_after)} after an ACK"
+def _cause_withheld(system: System, how_many: str) -> Cause:
+    longest = f"P_s < 1 until {format_duration(system.certain_after)} after an ACK"
     if system.transmission is Transmission.ANY and system.certain_after >= system.horizon:
-        longest += f", longer than the horizon of {duration(system.horizon)}, so every one may be"
+        longest += f", longer than the horizon of {format_duration(system.horizon)}, so every one may be"
     return Cause(
         f"transmission control, not the engine: {how_many}. {longest}",
         "--transmission always (the engine alone), bounded:N (at most N withheld in a row) or expected (the"
-        f" mean rate); --threshold where the workers' Δ_T is not {duration(system.threshold)}",
+        f" mean rate); --threshold where the workers' Δ_T is not {format_duration(system.threshold)}",
     )
 
 
-def _lost(objective: Objective, schedule: Schedule, how_many: str, withheld: int) -> Cause:
+def _cause_lost(objective: Objective, schedule: UpdateSchedule, how_many: str, withheld: int) -> Cause:
     system = schedule.system
     what = f"a full queue: {how_many}" + (f", and {withheld} withheld" if withheld else "")
     for slots in range(system.slots + 1, len(system.clusters) + 2):
-        if not _violates(objective, replace(schedule, system=replace(system, slots=slots))):
+        if not _violates_objective(objective, replace(schedule, system=replace(system, slots=slots))):
             return Cause(what, f"--slots {slots}, with which this schedule meets the objective")
     if system.load > 1:
         return Cause(what, f"a lower rate: the output is offered {system.load:.0%} of what it can send")
@@ -132,60 +139,60 @@ def _lost(objective: Objective, schedule: Schedule, how_many: str, withheld: int
     )
 
 
-def _waiting(objective: Objective, system: System, clusters: tuple[int, ...]) -> Cause:
+def _cause_waiting(objective: Objective, system: System, clusters: tuple[int, ...]) -> Cause:
     periods = {system.clusters[index].period for index in clusters}
     slowest = max(periods)
-    if objective.kind is Kind.FAIRNESS and slowest - min(periods) > objective.bound:
-        apart = duration(slowest - min(periods))
+    if objective.kind is ObjectiveKind.FAIRNESS and slowest - min(periods) > objective.bound:
+        apart = format_duration(slowest - min(periods))
         return Cause(
             f"the update periods: they differ by {apart}, and so do the ages with an empty engine",
             "a looser bound, or fairness among clusters of one period: fairness<=T@a,b",
         )
-    if objective.kind in (Kind.PEAK, Kind.AVERAGE) and slowest > objective.bound:
+    if objective.kind in (ObjectiveKind.PEAK, ObjectiveKind.AVERAGE) and slowest > objective.bound:
         return Cause(
-            f"the update period: with an empty engine an age grows to {duration(slowest)}",
+            f"the update period: with an empty engine an age grows to {format_duration(slowest)}",
             "a looser bound, or more frequent updates",
         )
     return Cause(
-        f"waiting behind other clusters' updates, {duration(system.service)} each;"
+        f"waiting behind other clusters' updates, {format_duration(system.service)} each;"
         f" the output is offered {system.load:.0%} of what it can send",
         "a looser bound, or a shorter --service (a faster output, smaller frames)",
     )
 
 
-def _all_sent(schedule: Schedule) -> Schedule:
+def _all_sent(schedule: UpdateSchedule) -> UpdateSchedule:
     system = replace(schedule.system, transmission=Transmission.ALWAYS)
-    return Schedule(system, tuple(replace(update, sent=True) for update in schedule.updates))
+    return UpdateSchedule(system, tuple(replace(update, sent=True) for update in schedule.updates))
 
 
-def _violates(objective: Objective, schedule: Schedule) -> bool:
-    outcome = simulate(schedule).outcome
-    return violation(objective, outcome, scope(schedule.system, objective)) is not None
+def _violates_objective(objective: Objective, schedule: UpdateSchedule) -> bool:
+    outcome = simulate_schedule(schedule).outcome
+    return find_violation(objective, outcome, find_scope(schedule.system, objective)) is not None
 
 
 COLUMNS = ("A(k)", "cluster", "worker", "seq", "what", "D(k)", "Δ_p", "ACK_Q")
 
 
-def summary(verdict: Verdict) -> Iterator[str]:
+def summarize_verdict(verdict: Verdict) -> Iterator[str]:
     """Yield the answer and the assumptions; for a reject also the violation, its cause, and what to ask
     next."""
     objective, found = verdict.objective, verdict.counterexample
     yield f"{verdict.answer}: {objective} ({verdict.seconds:.2f} s)"
     if found:
-        yield from _rejection(objective, found)
-    elif verdict.answer is Answer.UNKNOWN:
+        yield from _describe_rejection(objective, found)
+    elif verdict.answer is VerdictAnswer.UNKNOWN:
         yield "  not decided in time: raise --timeout, or ask for fewer --updates"
-    yield from assumed(verdict.system)
+    yield from describe_assumed(verdict.system)
 
 
-def assumed(system: System) -> Iterator[str]:
+def describe_assumed(system: System) -> Iterator[str]:
     """Yield the assumptions as a list."""
     yield "assumed:"
-    for line in assumptions(system):
+    for line in list_assumptions(system):
         yield f"  - {line}"
 
 
-def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str]:
+def describe_ranges(search: Search, parameter: SearchParameter, system: System) -> Iterator[str]:
     """Yield the accepted values of ``parameter``, and the periods at the largest accepted rate."""
     for low, high in search.ranges:
         ends = f"{parameter.shown(low):.4g} … {parameter.shown(high):.4g} {parameter.unit}"
@@ -194,12 +201,12 @@ def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str
         yield f"no {parameter.name} tried is accepted"
     elif parameter.name == "rate":
         fastest = parameter.change(system, search.ranges[-1][1])
-        each = ", ".join(f"{one.name} every {duration(one.period)}" for one in fastest.clusters)
+        each = ", ".join(f"{one.name} every {format_duration(one.period)}" for one in fastest.clusters)
         yield f"largest accepted rate: {each}"
-    yield from assumed(system)
+    yield from describe_assumed(system)
 
 
-def rows(schedule: Schedule, run: Run) -> list[tuple[str, ...]]:
+def make_rows(schedule: UpdateSchedule, run: SimulationRun) -> list[tuple[str, ...]]:
     """Return the schedule as a table with the columns COLUMNS; D, Δ_p, ACK_Q stand with a slot's first
     update."""
     departures = {(departure.cluster, departure.opened): departure for departure in run.departures}
@@ -209,33 +216,37 @@ def rows(schedule: Schedule, run: Run) -> list[tuple[str, ...]]:
         peak = departure.peak if departure else None
         table.append(
             (
-                milliseconds(update.time),
+                format_milliseconds(update.time),
                 schedule.system.clusters[update.cluster].name,
                 str(update.worker),
                 str(update.seq),
                 disposition.value,
-                milliseconds(departure.time) if departure else "",
-                "" if peak is None else milliseconds(peak),
+                format_milliseconds(departure.time) if departure else "",
+                "" if peak is None else format_milliseconds(peak),
                 str(departure.ack_queue) if departure else "",
             )
         )
     return table
 
 
-def outcome_lines(schedule: Schedule, run: Run) -> Iterator[str]:
+def outcome_lines(schedule: UpdateSchedule, run: SimulationRun) -> Iterator[str]:
     """Mean and largest peak age, and losses, a line a cluster."""
     for index, cluster in enumerate(schedule.system.clusters):
         peaks = run.outcome.peaks[index]
         ages = "no peak"
         if peaks:
-            mean = duration(Fraction(sum(peaks), len(peaks)))
-            ages = f"average peak age {mean}, largest {duration(max(peaks))}"
+            mean = format_duration(Fraction(sum(peaks), len(peaks)))
+            ages = f"average peak age {mean}, largest {format_duration(max(peaks))}"
         yield f"{cluster.name}: {ages}; {run.outcome.lost[index]} lost"
 
 
-def _rejection(objective: Objective, found: Counterexample) -> Iterator[str]:
-    excess, why = found.violation.excess, cause(objective, found)
-    by = "" if excess is None or objective.kind is Kind.LOSS_FREE else f", {duration(excess)} too much"
+def _describe_rejection(objective: Objective, found: Counterexample) -> Iterator[str]:
+    excess, why = found.violation.excess, find_cause(objective, found)
+    by = (
+        ""
+        if excess is None or objective.kind is ObjectiveKind.LOSS_FREE
+        else f", {format_duration(excess)} too much"
+    )
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(found.run.dispositions).most_common())
     yield f"  {found.violation.what}{by}"
     yield f"  cause: {why.what}"
@@ -250,12 +261,12 @@ def verdict_values(verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.answer.value,
         "objective": str(verdict.objective),
         "seconds": round(verdict.seconds, 3),
-        "assumptions": list(assumptions(verdict.system)),
-        "counterexample": None if found is None else _counterexample(verdict.objective, found),
+        "assumptions": list(list_assumptions(verdict.system)),
+        "counterexample": None if found is None else _counterexample_values(verdict.objective, found),
     }
 
 
-def outcome_values(schedule: Schedule, run: Run) -> dict[str, Any]:
+def outcome_values(schedule: UpdateSchedule, run: SimulationRun) -> dict[str, Any]:
     """Return the outcome of a replayed schedule and of each of its updates as JSON values; times in ns."""
     names = [cluster.name for cluster in schedule.system.clusters]
     return {
@@ -273,13 +284,13 @@ def outcome_values(schedule: Schedule, run: Run) -> dict[str, Any]:
             for departure in run.departures
         ],
         "updates": [
-            {**row(update), "disposition": disposition.value}
+            {**update_row(update), "disposition": disposition.value}
             for update, disposition in zip(schedule.updates, run.dispositions, strict=True)
         ],
     }
 
 
-def search_values(search: Search, parameter: Parameter) -> dict[str, Any]:
+def search_values(search: Search, parameter: SearchParameter) -> dict[str, Any]:
     """Return the accepted ranges of a parameter and every value tried, in the parameter's unit."""
     return {
         "parameter": parameter.name,
@@ -291,8 +302,8 @@ def search_values(search: Search, parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _counterexample(objective: Objective, found: Counterexample) -> dict[str, Any]:
-    excess, why = found.violation.excess, cause(objective, found)
+def _counterexample_values(objective: Objective, found: Counterexample) -> dict[str, Any]:
+    excess, why = found.violation.excess, find_cause(objective, found)
     names = [cluster.name for cluster in found.schedule.system.clusters]
     return {
         "what": found.violation.what,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from olafctl.membership.objective import Objective
-from olafctl.verify.question import Outcome, Violation, scope, violation
-from olafctl.verify.simulation import Schedule, Simulation, Update
+from olafctl.verify.question import ScheduleOutcome, Violation, find_scope, find_violation
+from olafctl.verify.simulation import GeneratedUpdate, Simulation, UpdateSchedule
 from olafctl.verify.system import System
 
 Source = tuple[int, int]
@@ -27,7 +27,7 @@ class Enumeration:
 
     schedules: int
     complete: bool
-    worst: tuple[Schedule, Violation] | None
+    worst: tuple[UpdateSchedule, Violation] | None
 
 
 def enumerate_all(system: System, objective: Objective, deadline: float = math.inf) -> Enumeration:
@@ -35,22 +35,22 @@ def enumerate_all(system: System, objective: Objective, deadline: float = math.i
 
     Stops at ``deadline`` (of ``time.monotonic``). Raises BadInput for an objective on an unknown cluster.
     """
-    names = scope(system, objective)
+    names = find_scope(system, objective)
     count, worst = 0, None
     for schedule, outcome in every_schedule(system):
         count += 1
-        found = violation(objective, outcome, names)
-        if found and (worst is None or _worse(found, worst[1])):
-            worst = (Schedule(system, schedule), found)
+        found = find_violation(objective, outcome, names)
+        if found and (worst is None or _is_worse(found, worst[1])):
+            worst = (UpdateSchedule(system, schedule), found)
         if monotonic() > deadline:
             return Enumeration(count, False, worst)
     return Enumeration(count, True, worst)
 
 
-def every_schedule(system: System) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
+def every_schedule(system: System) -> Iterator[tuple[tuple[GeneratedUpdate, ...], ScheduleOutcome]]:
     """Yield each schedule of ``system`` with what it comes to."""
     for flows in _all_flows(system, 0):
-        yield from _runs(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
+        yield from _run_flows(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
 
 
 def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
@@ -59,19 +59,19 @@ def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
     if index == len(system.clusters):
         yield ()
         return
-    for flow in _arrivals(system, index):
+    for flow in _list_arrivals(system, index):
         for others in _all_flows(system, index + 1):
             yield (flow, *others)
 
 
-def _arrivals(system: System, index: int) -> Iterator[Flow]:
+def _list_arrivals(system: System, index: int) -> Iterator[Flow]:
     """Yield each possible sequence of a cluster's (time, source, seq), in time order."""
     cluster, rounds = system.clusters[index], system.rounds[index]
     grid = range(cluster.phase[0], cluster.phase[1] + 1, system.tick)
     lateness = range(0, cluster.jitter + 1, system.tick)
     seen = set()
-    for phases in _ascending(grid, cluster.workers):
-        for late in _each(lateness, rounds * cluster.workers):
+    for phases in _ascending_values(grid, cluster.workers):
+        for late in _all_values(lateness, rounds * cluster.workers):
             times = tuple(
                 phases[worker] + turn * cluster.period + late[turn * cluster.workers + worker]
                 for turn in range(rounds)
@@ -87,33 +87,33 @@ def _arrivals(system: System, index: int) -> Iterator[Flow]:
             )
 
 
-def _ascending(grid: range, count: int) -> Iterator[tuple[int, ...]]:
+def _ascending_values(grid: range, count: int) -> Iterator[tuple[int, ...]]:
     """``count`` values of ``grid``, none below the one before."""
     if count == 0:
         yield ()
         return
     for place, value in enumerate(grid):
-        for others in _ascending(grid[place:], count - 1):
+        for others in _ascending_values(grid[place:], count - 1):
             yield (value, *others)
 
 
-def _each(grid: range, count: int) -> Iterator[tuple[int, ...]]:
+def _all_values(grid: range, count: int) -> Iterator[tuple[int, ...]]:
     """``count`` values of ``grid``, independently."""
     if count == 0:
         yield ()
         return
     for value in grid:
-        for others in _each(grid, count - 1):
+        for others in _all_values(grid, count - 1):
             yield (value, *others)
 
 
-def _runs(
+def _run_flows(
     state: Simulation,
     flows: tuple[Flow, ...],
     places: tuple[int, ...],
     first: First,
-    done: tuple[Update, ...],
-) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
+    done: tuple[GeneratedUpdate, ...],
+) -> Iterator[tuple[tuple[GeneratedUpdate, ...], ScheduleOutcome]]:
     """Continue from ``state``: of the updates that come next, each may, and each decision."""
     heads = {
         index: flow[place]
@@ -135,11 +135,11 @@ def _runs(
         for sent in state.choices(now, index):
             after = state.copy()
             after.offer(now, index, sent)
-            update = Update(now, index, source[1] + 1, seq, sent)
-            yield from _runs(after, flows, onward, known, (*done, update))
+            update = GeneratedUpdate(now, index, source[1] + 1, seq, sent)
+            yield from _run_flows(after, flows, onward, known, (*done, update))
 
 
-def _worse(one: Violation, other: Violation) -> bool:
+def _is_worse(one: Violation, other: Violation) -> bool:
     if one.excess is None or other.excess is None:
         return one.excess is None and other.excess is not None
     return one.excess > other.excess
@@ -151,7 +151,7 @@ Decide = Callable[[int, tuple[bool, ...]], bool]
 _SAMPLES = 24
 
 
-def guesses(system: System) -> Iterator[Schedule]:
+def guess_schedules(system: System) -> Iterator[UpdateSchedule]:
     """Lawful schedules: everyone at once, one service apart, and a few at random (the same each time)."""
     chance = random.Random(0)
     sources = [
@@ -159,21 +159,21 @@ def guesses(system: System) -> Iterator[Schedule]:
     ]
     by_turn = sorted(sources, key=lambda source: (source[1], source[0]))
     for order in (by_turn, by_turn[::-1], sources):
-        for phases in (_together(system, sources), _apart(system, order)):
-            for decide in _decisions(system, chance):
-                yield _schedule(system, phases, order, decide)
+        for phases in (_phases_together(system, sources), _phases_apart(system, order)):
+            for decide in _guess_decisions(system, chance):
+                yield _make_schedule(system, phases, order, decide)
     for _ in range(_SAMPLES):
         order = chance.sample(sources, len(sources))
-        for decide in _decisions(system, chance):
-            yield _schedule(system, _anywhere(system, sources, chance), order, decide)
+        for decide in _guess_decisions(system, chance):
+            yield _make_schedule(system, _phases_anywhere(system, sources, chance), order, decide)
 
 
-def _together(system: System, sources: list[Source]) -> dict[Source, int]:
+def _phases_together(system: System, sources: list[Source]) -> dict[Source, int]:
     """Return each as early as it may: at 0, all of them, where phases are free."""
     return {source: system.clusters[source[0]].phase[0] for source in sources}
 
 
-def _apart(system: System, order: list[Source]) -> dict[Source, int]:
+def _phases_apart(system: System, order: list[Source]) -> dict[Source, int]:
     """Return one p/C after the other, as long as the phase allows."""
     phases = {}
     for place, (index, worker) in enumerate(order):
@@ -182,7 +182,7 @@ def _apart(system: System, order: list[Source]) -> dict[Source, int]:
     return phases
 
 
-def _anywhere(system: System, sources: list[Source], chance: random.Random) -> dict[Source, int]:
+def _phases_anywhere(system: System, sources: list[Source], chance: random.Random) -> dict[Source, int]:
     phases = {}
     for index, worker in sources:
         low, high = system.clusters[index].phase
@@ -190,7 +190,7 @@ def _anywhere(system: System, sources: list[Source], chance: random.Random) -> d
     return phases
 
 
-def _decisions(system: System, chance: random.Random) -> tuple[Decide, ...]:
+def _guess_decisions(system: System, chance: random.Random) -> tuple[Decide, ...]:
     """Always send; under control also withhold: whenever they may, the first cluster only, at random."""
     if not system.controlled:
         return (lambda _, allowed: allowed[0],)
@@ -202,7 +202,9 @@ def _decisions(system: System, chance: random.Random) -> tuple[Decide, ...]:
     )
 
 
-def _schedule(system: System, phases: dict[Source, int], order: list[Source], decide: Decide) -> Schedule:
+def _make_schedule(
+    system: System, phases: dict[Source, int], order: list[Source], decide: Decide
+) -> UpdateSchedule:
     """Return all updates exactly in time, those that meet in the order given, decided one by one."""
     rank = {source: place for place, source in enumerate(order)}
     events = sorted(
@@ -215,5 +217,5 @@ def _schedule(system: System, phases: dict[Source, int], order: list[Source], de
     for time, _, index, worker, seq in events:
         sent = decide(index, simulation.choices(time, index))
         simulation.offer(time, index, sent)
-        updates.append(Update(time, index, worker + 1, seq, sent))
-    return Schedule(system, tuple(updates))
+        updates.append(GeneratedUpdate(time, index, worker + 1, seq, sent))
+    return UpdateSchedule(system, tuple(updates))

@@ -10,15 +10,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olafctl.verify.question import Outcome
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafctl.verify.question import ScheduleOutcome
+from olafctl.verify.system import ClusterFlow, Slope, SlotFreed, System, Transmission
 from olafswitch.errors import BadInput, Problem
 
 FORMAT = "olaf-schedule/1"
 
 
 @dataclass(frozen=True)
-class Update:
+class GeneratedUpdate:
     """One generated update; ``time`` is A(k), its arrival at the engine if sent, and its generation."""
 
     time: int
@@ -29,21 +29,21 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class UpdateSchedule:
     """All updates of a system within the horizon, in the order they reach the engine."""
 
     system: System
-    updates: tuple[Update, ...]
+    updates: tuple[GeneratedUpdate, ...]
 
 
-def save(schedule: Schedule, objective: str, path: Path) -> None:
+def save_schedule(schedule: UpdateSchedule, objective: str, path: Path) -> None:
     """Write ``schedule`` as the module describes. Raises BadInput when the file cannot be written."""
     document = {
         "format": FORMAT,
         "system": asdict(schedule.system),
         "objective": objective,
-        "updates": [row(update) for update in schedule.updates if update.sent],
-        "withheld": [row(update) for update in schedule.updates if not update.sent],
+        "updates": [update_row(update) for update in schedule.updates if update.sent],
+        "withheld": [update_row(update) for update in schedule.updates if not update.sent],
     }
     try:
         path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -51,16 +51,18 @@ def save(schedule: Schedule, objective: str, path: Path) -> None:
         raise BadInput(Problem(f"cannot be written: {error.strerror}", str(path))) from error
 
 
-def load(path: Path) -> Schedule:
+def load_schedule(path: Path) -> UpdateSchedule:
     """Read a saved schedule. Raises BadInput when the file is not one."""
     try:
         document = json.loads(path.read_text())
         if document["format"] != FORMAT:
             raise BadInput(Problem(f"its format is {document['format']!r}", str(path), f"known: {FORMAT}"))
-        system = _system(document["system"])
+        system = _parse_system(document["system"])
         rows = [(row, True) for row in document["updates"]] + [(row, False) for row in document["withheld"]]
         updates = [
-            Update(int(row["time_ns"]), int(row["cluster"]), int(row["worker"]), int(row["seq"]), sent)
+            GeneratedUpdate(
+                int(row["time_ns"]), int(row["cluster"]), int(row["worker"]), int(row["seq"]), sent
+            )
             for row, sent in rows
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -70,10 +72,10 @@ def load(path: Path) -> Schedule:
     for update in updates:
         if not 0 <= update.cluster < len(system.clusters) or update.time < 0:
             raise BadInput(Problem(f"update {update.seq} has no such cluster or time", str(path)))
-    return Schedule(system, tuple(sorted(updates, key=lambda update: update.time)))
+    return UpdateSchedule(system, tuple(sorted(updates, key=lambda update: update.time)))
 
 
-def row(update: Update) -> dict[str, int]:
+def update_row(update: GeneratedUpdate) -> dict[str, int]:
     """Return an update as the module describes."""
     return {
         "time_ns": update.time,
@@ -84,9 +86,9 @@ def row(update: Update) -> dict[str, int]:
     }
 
 
-def _system(fields: dict[str, Any]) -> System:
+def _parse_system(fields: dict[str, Any]) -> System:
     clusters = tuple(
-        Cluster(**{**cluster, "phase": tuple(cluster["phase"])}) for cluster in fields["clusters"]
+        ClusterFlow(**{**cluster, "phase": tuple(cluster["phase"])}) for cluster in fields["clusters"]
     )
     kinds = {
         "transmission": Transmission(fields["transmission"]),
@@ -195,7 +197,7 @@ class Simulation:
         self.withheld[cluster] = 0 if sent else self.withheld[cluster] + 1
         return self._arrive(time, cluster) if sent else Disposition.WITHHELD
 
-    def finish(self) -> Outcome:
+    def finish(self) -> ScheduleOutcome:
         """Let everything leave; what the schedule came to."""
         while self.waiting:
             self._depart(max(self.busy_until, self.waiting[0].opened))
@@ -203,7 +205,7 @@ class Simulation:
         for departure in self.departures:
             if departure.peak is not None:
                 peaks[departure.cluster].append(departure.peak)
-        return Outcome(peaks, self.final_age, self.lost)
+        return ScheduleOutcome(peaks, self.final_age, self.lost)
 
     def _arrive(self, time: int, cluster: int) -> Disposition:
         for slot in self.waiting:
@@ -235,45 +237,45 @@ class Simulation:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulationRun:
     """A simulated schedule: each update's disposition, the departures in order, the outcome, and the
     decisions no worker could have taken."""
 
     dispositions: tuple[Disposition, ...]
     departures: tuple[Departure, ...]
-    outcome: Outcome
-    impossible: tuple[Update, ...]
+    outcome: ScheduleOutcome
+    impossible: tuple[GeneratedUpdate, ...]
 
 
-def simulate(schedule: Schedule) -> Run:
+def simulate_schedule(schedule: UpdateSchedule) -> SimulationRun:
     """Run a schedule, its updates in time order, from an empty engine at time 0."""
     simulation = Simulation(schedule.system)
     dispositions: list[Disposition] = []
-    impossible: list[Update] = []
+    impossible: list[GeneratedUpdate] = []
     for update in schedule.updates:
         if update.sent not in simulation.choices(update.time, update.cluster):
             impossible.append(update)
         dispositions.append(simulation.offer(update.time, update.cluster, update.sent))
     outcome = simulation.finish()
-    return Run(tuple(dispositions), tuple(simulation.departures), outcome, tuple(impossible))
+    return SimulationRun(tuple(dispositions), tuple(simulation.departures), outcome, tuple(impossible))
 
 
 Meeting = set[tuple[tuple[int, int], tuple[int, int]]]
 
 
-def continued(start: Schedule, system: System) -> Schedule:
+def continue_schedule(start: UpdateSchedule, system: System) -> UpdateSchedule:
     """``start``, found for a shorter horizon, carried on to ``system``'s: in time, everything sent."""
     planned = {(update.cluster, update.worker, update.seq): update for update in start.updates}
-    first = _meetings(start.updates)
+    first = _find_meetings(start.updates)
     updates = list(start.updates)
     for index, cluster in enumerate(system.clusters):
         for worker in range(1, cluster.workers + 1):
             for seq in range(system.rounds[index]):
                 if (index, worker, seq) not in planned:
                     origin = planned[index, worker, 0].time
-                    updates.append(Update(origin + seq * cluster.period, index, worker, seq, True))
+                    updates.append(GeneratedUpdate(origin + seq * cluster.period, index, worker, seq, True))
 
-    def earlier(one: Update, other: Update) -> int:
+    def earlier(one: GeneratedUpdate, other: GeneratedUpdate) -> int:
         pair = (one.cluster, one.worker), (other.cluster, other.worker)
         return one.time - other.time or (-1 if pair in first else 1 if pair[::-1] in first else 0)
 
@@ -283,14 +285,14 @@ def continued(start: Schedule, system: System) -> Schedule:
         allowed = simulation.choices(update.time, update.cluster)
         sent = update.sent if update.sent in allowed else allowed[0]
         simulation.offer(update.time, update.cluster, sent)
-        decided.append(Update(update.time, update.cluster, update.worker, update.seq, sent))
-    return Schedule(system, tuple(decided))
+        decided.append(GeneratedUpdate(update.time, update.cluster, update.worker, update.seq, sent))
+    return UpdateSchedule(system, tuple(decided))
 
 
-def lawful(schedule: Schedule) -> bool:
+def is_lawful(schedule: UpdateSchedule) -> bool:
     """Return whether a schedule keeps to its system's arrival model, the order of meetings included."""
     system = schedule.system
-    by_worker: dict[tuple[int, int], list[Update]] = {}
+    by_worker: dict[tuple[int, int], list[GeneratedUpdate]] = {}
     for update in schedule.updates:
         by_worker.setdefault((update.cluster, update.worker), []).append(update)
     for (index, _), updates in by_worker.items():
@@ -302,14 +304,14 @@ def lawful(schedule: Schedule) -> bool:
             return False
         if max(offsets) > cluster.phase[1] + cluster.jitter:
             return False
-    meetings = _meetings(schedule.updates)
+    meetings = _find_meetings(schedule.updates)
     in_time = all(one.time <= other.time for one, other in pairwise(schedule.updates))
     return in_time and (not system.exact or not any(pair[::-1] in meetings for pair in meetings))
 
 
-def _meetings(updates: Iterable[Update]) -> Meeting:
+def _find_meetings(updates: Iterable[GeneratedUpdate]) -> Meeting:
     """(first, second) for all sources of different clusters that reach the engine at one instant."""
-    by_time: dict[int, list[Update]] = {}
+    by_time: dict[int, list[GeneratedUpdate]] = {}
     for update in updates:
         by_time.setdefault(update.time, []).append(update)
     return {

@@ -43,7 +43,7 @@ class SlotFreed(StrEnum):
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterFlow:
     """A flow: ``workers`` that each generate an update every ``period`` ns.
 
     The first of each lies anywhere in ``phase`` (inclusive; within one period), and each update is late
@@ -61,7 +61,7 @@ class Cluster:
 class System:
     """The whole: times in ns. ``tick`` is the grain of the free phases and jitters."""
 
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ClusterFlow, ...]
     service: int
     """p/C: from one departure to the next."""
     slots: int
@@ -80,7 +80,7 @@ class System:
     tick: int = 1
 
     def __post_init__(self) -> None:
-        problems = tuple(_problems(self))
+        problems = tuple(_find_problems(self))
         if problems:
             raise BadInput(*problems)
 
@@ -156,12 +156,12 @@ class System:
         raise BadInput(Problem(f"no cluster is called {name!r}", "objective", f"known: {known}"))
 
 
-def periodic(name: str, period: int, *, tick: int = 1, workers: int = 1, jitter: int = 0) -> Cluster:
+def make_periodic(name: str, period: int, *, tick: int = 1, workers: int = 1, jitter: int = 0) -> ClusterFlow:
     """Return a cluster whose phase is free in [0, period)."""
-    return Cluster(name, period, (0, max(period - tick, 0)), workers, jitter)
+    return ClusterFlow(name, period, (0, max(period - tick, 0)), workers, jitter)
 
 
-def _problems(system: System) -> Iterator[Problem]:
+def _find_problems(system: System) -> Iterator[Problem]:
     if not system.clusters:
         yield Problem("no cluster is given to verify")
         return
@@ -182,7 +182,7 @@ def _problems(system: System) -> Iterator[Problem]:
         yield from _grain_problems(system)
 
 
-def _cluster_problems(cluster: Cluster) -> Iterator[Problem]:
+def _cluster_problems(cluster: ClusterFlow) -> Iterator[Problem]:
     where = f"cluster {cluster.name}"
     low, high = cluster.phase
     if cluster.period < 1:

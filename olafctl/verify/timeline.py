@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from olafctl import plotting
-from olafctl.membership.objective import duration
+from olafctl.membership.objective import format_duration
 from olafctl.verify.aom import ages
-from olafctl.verify.simulation import Disposition, Run, Schedule
+from olafctl.verify.simulation import Disposition, SimulationRun, UpdateSchedule
 from olafctl.verify.system import System
 
 _MARKS = {
@@ -21,7 +21,7 @@ _MOST_ROWS = 16
 """Clusters drawn: a picture of more is too tall to read."""
 
 
-def draw(schedule: Schedule, run: Run, title: str, path: Path) -> None:
+def draw_timeline(schedule: UpdateSchedule, run: SimulationRun, title: str, path: Path) -> None:
     """Write a PNG, SVG or PDF: a row a cluster, its Δ(t) over t, and below it its updates as marks.
 
     Of more than 16 clusters the first ones. Raises BadInput for another kind of file, OlafError if it cannot
@@ -54,14 +54,14 @@ def draw(schedule: Schedule, run: Run, title: str, path: Path) -> None:
         axis.set_yticks([tick for tick in axis.get_yticks() if tick >= 0])
         axis.set_ylim(-0.11 * (len(_MARKS) + 1) * highest, 1.4 * highest)
         axis.legend(loc="upper right", fontsize=7, ncols=5)
-    figure.suptitle(f"{title}\n{_scenario(schedule.system, len(clusters))}", fontsize=10)
+    figure.suptitle(f"{title}\n{_draw_scenario(schedule.system, len(clusters))}", fontsize=10)
     plotting.save(figure, path)
 
 
-def _scenario(system: System, drawn: int) -> str:
+def _draw_scenario(system: System, drawn: int) -> str:
     total = len(system.clusters)
     shown = f", the first {drawn} drawn" if drawn < total else ""
     return (
-        f"{total} clusters{shown}, Q_max = {system.slots}, p/C = {duration(system.service)},"
+        f"{total} clusters{shown}, Q_max = {system.slots}, p/C = {format_duration(system.service)},"
         f" transmission: {system.transmission}"
     )

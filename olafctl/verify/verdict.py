@@ -8,17 +8,23 @@ from fractions import Fraction
 from itertools import pairwise
 
 from olafctl.membership.objective import Objective
-from olafctl.membership.objective import time as read_time
+from olafctl.membership.objective import parse_time as read_time
 from olafctl.verify.arrivals import Numbers, z3
 from olafctl.verify.query import Query, Witness
-from olafctl.verify.question import Violation, scope, violation
-from olafctl.verify.schedules import enumerate_all, guesses
-from olafctl.verify.simulation import Run, Schedule, continued, lawful, simulate
+from olafctl.verify.question import Violation, find_scope, find_violation
+from olafctl.verify.schedules import enumerate_all, guess_schedules
+from olafctl.verify.simulation import (
+    SimulationRun,
+    UpdateSchedule,
+    continue_schedule,
+    is_lawful,
+    simulate_schedule,
+)
 from olafctl.verify.system import System
 from olafswitch.errors import BadInput, OlafError, Problem
 
 
-class Answer(StrEnum):
+class VerdictAnswer(StrEnum):
     """The three verdicts."""
 
     ACCEPT = "accept"
@@ -30,8 +36,8 @@ class Answer(StrEnum):
 class Counterexample:
     """A schedule, what the discrete-event model makes of it, and by how much it violates the objective."""
 
-    schedule: Schedule
-    run: Run
+    schedule: UpdateSchedule
+    run: SimulationRun
     violation: Violation
 
 
@@ -39,31 +45,33 @@ class Counterexample:
 class Verdict:
     """An answer, the seconds it took, and for a reject its counterexample."""
 
-    answer: Answer
+    answer: VerdictAnswer
     system: System
     objective: Objective
     seconds: float
     counterexample: Counterexample | None = None
 
 
-def verify(system: System, objective: Objective, timeout: float = 60.0, *, guessing: bool = True) -> Verdict:
+def verify_objective(
+    system: System, objective: Objective, timeout: float = 60.0, *, guessing: bool = True
+) -> Verdict:
     """Return whether every schedule of ``system`` satisfies ``objective``, within ``timeout`` seconds.
 
     Without ``guessing`` a violation is searched for at once, which takes longer.
 
     Raises BadInput when the objective names an unknown cluster, MissingTool without Z3.
     """
-    scope(system, objective)
+    find_scope(system, objective)
     begin = time.monotonic()
     query = Query(system, objective)
-    if _check(query, begin + timeout) == z3.unsat:
-        return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
-    found = _guess(system, objective, begin + timeout) if guessing else None
+    if _run_solver(query, begin + timeout) == z3.unsat:
+        return Verdict(VerdictAnswer.ACCEPT, system, objective, time.monotonic() - begin)
+    found = _try_guesses(system, objective, begin + timeout) if guessing else None
     if found is None:
         found = _try_short_horizons(system, objective, begin, timeout)
-    answer = Answer.REJECT if found else Answer.UNKNOWN
+    answer = VerdictAnswer.REJECT if found else VerdictAnswer.UNKNOWN
     if found is None:
-        answer, found = _ask(query, objective, begin + timeout)
+        answer, found = _ask_solver(query, objective, begin + timeout)
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
@@ -77,15 +85,17 @@ def verify_exhaustively(system: System, objective: Objective, timeout: float) ->
     found = None
     if result.worst:
         schedule, violated = result.worst
-        found = Counterexample(schedule, simulate(schedule), violated)
-    answer = Answer.REJECT if found else Answer.ACCEPT if result.complete else Answer.UNKNOWN
+        found = Counterexample(schedule, simulate_schedule(schedule), violated)
+    answer = (
+        VerdictAnswer.REJECT if found else VerdictAnswer.ACCEPT if result.complete else VerdictAnswer.UNKNOWN
+    )
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
-def _guess(system: System, objective: Objective, deadline: float) -> Counterexample | None:
+def _try_guesses(system: System, objective: Objective, deadline: float) -> Counterexample | None:
     """Return the first guessed schedule that violates the objective, None when none does."""
-    for schedule in guesses(system):
-        found = _examine(schedule, objective)
+    for schedule in guess_schedules(system):
+        found = _examine_schedule(schedule, objective)
         if found or time.monotonic() >= deadline:
             return found
     return None
@@ -104,49 +114,51 @@ def _try_short_horizons(
     while updates * 2 <= system.updates and time.monotonic() < begin + timeout:
         short = replace(system, updates=updates)
         deadline = min(begin + timeout, time.monotonic() + timeout / 20)
-        _, found = _ask(Query(short, objective), objective, deadline)
+        _, found = _ask_solver(Query(short, objective), objective, deadline)
         if found:
-            whole = _examine(continued(found.schedule, system), objective)
+            whole = _examine_schedule(continue_schedule(found.schedule, system), objective)
             if whole:
                 return whole
         updates *= 2
     return None
 
 
-def _ask(query: Query, objective: Objective, deadline: float) -> tuple[Answer, Counterexample | None]:
+def _ask_solver(
+    query: Query, objective: Objective, deadline: float
+) -> tuple[VerdictAnswer, Counterexample | None]:
     if time.monotonic() >= deadline:
-        return Answer.UNKNOWN, None
+        return VerdictAnswer.UNKNOWN, None
     query.complete()
-    outcome = _check(query, deadline)
+    outcome = _run_solver(query, deadline)
     if outcome == z3.unsat:
-        return Answer.ACCEPT, None
+        return VerdictAnswer.ACCEPT, None
     if outcome != z3.sat:
-        return Answer.UNKNOWN, None
+        return VerdictAnswer.UNKNOWN, None
     witness = Witness(query, query.solver.model())
     if witness.schedule is None:
         return _ask_integers(query.system, objective, deadline, witness)
-    return Answer.REJECT, _checked(witness, objective)
+    return VerdictAnswer.REJECT, _check_witness(witness, objective)
 
 
 def _ask_integers(
     system: System, objective: Objective, deadline: float, dense: Witness
-) -> tuple[Answer, Counterexample | None]:
+) -> tuple[VerdictAnswer, Counterexample | None]:
     """Return a schedule between ticks was found: look for one on them, first with the same events."""
     query = Query(system, objective, Numbers.INTEGER)
     query.complete()
     query.solver.push()
     for name, value in dense.choices():
         query.solver.add(z3.Bool(name) == value)
-    outcome = _check(query, deadline)
+    outcome = _run_solver(query, deadline)
     if outcome != z3.sat:
         query.solver.pop()
-        outcome = _check(query, deadline)
+        outcome = _run_solver(query, deadline)
     if outcome == z3.sat:
-        return Answer.REJECT, _checked(Witness(query, query.solver.model()), objective)
-    return (Answer.ACCEPT if outcome == z3.unsat else Answer.UNKNOWN), None
+        return VerdictAnswer.REJECT, _check_witness(Witness(query, query.solver.model()), objective)
+    return (VerdictAnswer.ACCEPT if outcome == z3.unsat else VerdictAnswer.UNKNOWN), None
 
 
-def _check(query: Query, deadline: float) -> object:
+def _run_solver(query: Query, deadline: float) -> object:
     left = deadline - time.monotonic()
     if left <= 0:
         return z3.unknown
@@ -154,10 +166,10 @@ def _check(query: Query, deadline: float) -> object:
     return query.solver.check()
 
 
-def _checked(witness: Witness, objective: Objective) -> Counterexample:
+def _check_witness(witness: Witness, objective: Objective) -> Counterexample:
     """Return the counterexample, if the discrete-event model sees in it exactly what the solver did."""
     assert witness.schedule is not None
-    found = _examine(witness.schedule, objective)
+    found = _examine_schedule(witness.schedule, objective)
     seen = None if found is None else [list(peaks) for peaks in found.run.outcome.peaks]
     claimed = witness.outcome()
     if (
@@ -175,12 +187,12 @@ def _checked(witness: Witness, objective: Objective) -> Counterexample:
     return found
 
 
-def _examine(schedule: Schedule, objective: Objective) -> Counterexample | None:
+def _examine_schedule(schedule: UpdateSchedule, objective: Objective) -> Counterexample | None:
     """Run a schedule through the discrete-event model; None unless it is lawful and violates."""
-    run = simulate(schedule)
-    if run.impossible or not lawful(schedule):
+    run = simulate_schedule(schedule)
+    if run.impossible or not is_lawful(schedule):
         return None
-    found = violation(objective, run.outcome, scope(schedule.system, objective))
+    found = find_violation(objective, run.outcome, find_scope(schedule.system, objective))
     return Counterexample(schedule, run, found) if found else None
 
 
@@ -193,7 +205,7 @@ _HALVINGS = 4
 
 
 @dataclass(frozen=True)
-class Parameter:
+class SearchParameter:
     """A value that is varied: its name, the unit it is shown in and that unit's size, the first values tried,
     and how a value changes a system."""
 
@@ -213,7 +225,7 @@ class Tried:
     """A value of the parameter, the system's, and the answer."""
 
     value: Fraction
-    answer: Answer
+    answer: VerdictAnswer
 
 
 @dataclass(frozen=True)
@@ -231,52 +243,52 @@ class Search:
         found: list[tuple[Fraction, Fraction]] = []
         joined = False
         for tried in self.tried:
-            if tried.answer is Answer.ACCEPT:
+            if tried.answer is VerdictAnswer.ACCEPT:
                 found = [*found[:-1], (found[-1][0], tried.value)] if joined else [*found, (tried.value,) * 2]
-            joined = tried.answer is Answer.ACCEPT
+            joined = tried.answer is VerdictAnswer.ACCEPT
         return tuple(found)
 
 
-def rate_parameter() -> Parameter:
+def rate_parameter() -> SearchParameter:
     """Return all clusters' update rates, as a factor on the given ones."""
     doublings = range(-_DOUBLINGS, _DOUBLINGS + 1)
-    return Parameter("rate", "×", 1, tuple(Fraction(2) ** step for step in doublings), at_rate)
+    return SearchParameter("rate", "×", 1, tuple(Fraction(2) ** step for step in doublings), at_rate)
 
 
-def threshold_parameter(text: str) -> Parameter:
+def threshold_parameter(text: str) -> SearchParameter:
     """Δ_T within a range such as ``50ms..800ms``. Raises BadInput."""
     low, _, high = text.partition("..")
     first, last = (read_time(end, "--threshold-range") for end in (low, high))
     if not 0 < first < last:
         raise BadInput(Problem(f"{text!r} is not a range", "--threshold-range", "as in 50ms..800ms"))
     values = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
-    return Parameter("Δ_T", "ms", 1_000_000, values, at_threshold)
+    return SearchParameter("Δ_T", "ms", 1_000_000, values, at_threshold)
 
 
 def find_accepted(
     system: System,
     objective: Objective,
-    parameter: Parameter,
+    parameter: SearchParameter,
     timeout: float,
     progress: Callable[[Tried], None],
 ) -> Search:
     """Return the values of ``parameter`` at which ``objective`` is accepted, each within ``timeout``
     seconds."""
 
-    def ask(value: Fraction) -> Answer:
-        return verify(parameter.change(system, value), objective, timeout).answer
+    def ask(value: Fraction) -> VerdictAnswer:
+        return verify_objective(parameter.change(system, value), objective, timeout).answer
 
-    return scan(parameter.values, ask, _HALVINGS, progress)
+    return scan_values(parameter.values, ask, _HALVINGS, progress)
 
 
-def scan(
+def scan_values(
     values: Sequence[Fraction],
-    ask: Callable[[Fraction], Answer],
+    ask: Callable[[Fraction], VerdictAnswer],
     halvings: int,
     progress: Callable[[Tried], None],
 ) -> Search:
     """Ask at each of the ascending ``values``, then halve each gap in which the answer changes."""
-    answers: dict[Fraction, Answer] = {}
+    answers: dict[Fraction, VerdictAnswer] = {}
 
     def look(value: Fraction) -> None:
         if value not in answers:
@@ -288,7 +300,7 @@ def scan(
     for _ in range(halvings):
         known = sorted(answers)
         for low, high in pairwise(known):
-            if (answers[low] is Answer.ACCEPT) != (answers[high] is Answer.ACCEPT):
+            if (answers[low] is VerdictAnswer.ACCEPT) != (answers[high] is VerdictAnswer.ACCEPT):
                 look((low + high) / 2)
     return Search(tuple(Tried(value, answers[value]) for value in sorted(answers)))
 

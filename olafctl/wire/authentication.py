@@ -3,13 +3,13 @@
 import hmac
 from ipaddress import IPv4Address
 
-from olafctl.wire.frames import Values, pack
-from olafctl.wire.layouts import Layout
+from olafctl.wire.frames import Values, pack_header
+from olafctl.wire.layouts import HeaderLayout
 
 MAC_BYTES = 16
 
 
-def mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
+def make_mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
     """Authenticate a message up to its MAC under ``key`` (hexadecimal); zero without a key. The member that
     sends or gets it is at that address."""
     if not key:
@@ -18,7 +18,7 @@ def mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
     return hmac.digest(bytes.fromhex(key), covered, "sha256")[:MAC_BYTES]
 
 
-def signed(layout: Layout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
+def sign_message(layout: HeaderLayout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
     """Return a message's bytes with its MAC; arguments as of :func:`mac`."""
-    message = pack(layout, values)[:-MAC_BYTES]
-    return message + mac(message, key, ip, udp_port)
+    message = pack_header(layout, values)[:-MAC_BYTES]
+    return message + make_mac(message, key, ip, udp_port)

@@ -15,10 +15,10 @@ ACK repeats the nonce it answers.
 
 from enum import IntEnum
 
-from olafctl.wire.layouts import Field, Layout
+from olafctl.wire.layouts import HeaderLayout, LayoutField
 
 
-class Action(IntEnum):
+class ControlAction(IntEnum):
     """The first byte of a control message."""
 
     JOIN = 1
@@ -32,7 +32,7 @@ class Action(IntEnum):
     REPORT = 0
 
 
-class Role(IntEnum):
+class MemberRole(IntEnum):
     """What a member is."""
 
     WORKER = 0
@@ -64,95 +64,95 @@ ALL_SEGMENTS = 0xFFFF
 NOT_KNOWN = 0xFFFFFFFF
 """As ``age``: none."""
 
-_ACTION = Field("action", 8, "which message this is")
-_CLUSTER = Field("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
-_SEGMENT = Field("segment", 16, "segment of the model; 65535: all of them")
-_NONCE = Field("nonce", 64, "larger than the sender's last one: its wall time in ns")
-_MAC = Field(
+_ACTION = LayoutField("action", 8, "which message this is")
+_CLUSTER = LayoutField("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
+_SEGMENT = LayoutField("segment", 16, "segment of the model; 65535: all of them")
+_NONCE = LayoutField("nonce", 64, "larger than the sender's last one: its wall time in ns")
+_MAC = LayoutField(
     "mac",
     128,
     "HMAC-SHA256 of member's address, port and all bytes before it, first 16 bytes; zero without a key",
 )
 
-JOIN = Layout(
+JOIN = HeaderLayout(
     "join",
     "Join the training job; a member that joins again is given the same number",
     (
         _ACTION,
-        Field("role", 8, "0 worker, 1 switch, 2 parameter server, 3 player"),
+        LayoutField("role", 8, "0 worker, 1 switch, 2 parameter server, 3 player"),
         _CLUSTER,
-        Field("values", 32, "model length in values; 0 if not known"),
+        LayoutField("values", 32, "model length in values; 0 if not known"),
         _NONCE,
         _MAC,
     ),
 )
 
-LEAVE = Layout("leave", "Leave the training job", (_ACTION, _CLUSTER, _NONCE, _MAC))
+LEAVE = HeaderLayout("leave", "Leave the training job", (_ACTION, _CLUSTER, _NONCE, _MAC))
 
-RESET = Layout(
+RESET = HeaderLayout(
     "reset", "Discard what the engine has accumulated of a segment", (_ACTION, _SEGMENT, _NONCE, _MAC)
 )
 
-SET_H = Layout(
+SET_H = HeaderLayout(
     "set_h",
     "Set the aggregation threshold H",
-    (_ACTION, Field("threshold", 16, "worker updates that make one result"), _NONCE, _MAC),
+    (_ACTION, LayoutField("threshold", 16, "worker updates that make one result"), _NONCE, _MAC),
 )
 
-FBCAST = Layout(
+FBCAST = HeaderLayout(
     "fbcast", "Release the partial sum of a segment as it is now", (_ACTION, _SEGMENT, _NONCE, _MAC)
 )
 
-HELP = Layout(
+HELP = HeaderLayout(
     "help",
     "A round gave no result here; a member that has it sends the asker a RESULT frame",
     (
         _ACTION,
         _SEGMENT,
-        Field("round", 32, "the round asked for"),
-        Field("asker_addr", 32, "IPv4 address of the asker; 0 from the asker, set when forwarded"),
-        Field("asker_port", 16, "UDP port of the asker; 0 from the asker, set when forwarded"),
+        LayoutField("round", 32, "the round asked for"),
+        LayoutField("asker_addr", 32, "IPv4 address of the asker; 0 from the asker, set when forwarded"),
+        LayoutField("asker_port", 16, "UDP port of the asker; 0 from the asker, set when forwarded"),
         _NONCE,
         _MAC,
     ),
 )
 
-HALT = Layout(
+HALT = HeaderLayout(
     "halt",
     "Suspend or resume the training job on all workers",
-    (_ACTION, Field("halted", 8, "1 suspend, 0 resume"), _NONCE, _MAC),
+    (_ACTION, LayoutField("halted", 8, "1 suspend, 0 resume"), _NONCE, _MAC),
 )
 
-ACK = Layout(
+ACK = HeaderLayout(
     "answer",
     "The control plane's answer to any of the others (iSwitch calls it Ack)",
     (
         _ACTION,
-        Field("answered", 8, "the action this answers"),
-        Field("reason", 8, "0 done; otherwise why not"),
-        Field("epoch", 8, "job epoch to put into every frame, 0 … 15"),
-        Field("member", 8, "the member's number in its cluster"),
-        Field("threshold", 16, "H, the worker updates that make one result"),
-        Field("segments", 16, "segments the model is divided into"),
-        Field("server_addr", 32, "IPv4 address of the cluster's parameter server"),
-        Field("server_port", 16, "its UDP port"),
+        LayoutField("answered", 8, "the action this answers"),
+        LayoutField("reason", 8, "0 done; otherwise why not"),
+        LayoutField("epoch", 8, "job epoch to put into every frame, 0 … 15"),
+        LayoutField("member", 8, "the member's number in its cluster"),
+        LayoutField("threshold", 16, "H, the worker updates that make one result"),
+        LayoutField("segments", 16, "segments the model is divided into"),
+        LayoutField("server_addr", 32, "IPv4 address of the cluster's parameter server"),
+        LayoutField("server_port", 16, "its UDP port"),
         _NONCE,
         _MAC,
     ),
 )
 
-REPORT = Layout(
+REPORT = HeaderLayout(
     "report",
     "How one player of the sender's weights stands; from a publisher, several a second, without an answer",
     (
         _ACTION,
-        Field("state", 8, "bit 0: it is slow, bit 1: it is dead, which is silent for 5 s"),
+        LayoutField("state", 8, "bit 0: it is slow, bit 1: it is dead, which is silent for 5 s"),
         _CLUSTER,
-        Field("player_addr", 32, "IPv4 address of the player"),
-        Field("player_port", 16, "UDP port of the player"),
-        Field("version", 32, "that it plays; 0: none"),
-        Field("lag", 32, "versions that this is behind the newest one"),
-        Field("age", 32, "ms since that version was published; 4294967295: not known"),
+        LayoutField("player_addr", 32, "IPv4 address of the player"),
+        LayoutField("player_port", 16, "UDP port of the player"),
+        LayoutField("version", 32, "that it plays; 0: none"),
+        LayoutField("lag", 32, "versions that this is behind the newest one"),
+        LayoutField("age", 32, "ms since that version was published; 4294967295: not known"),
         _NONCE,
         _MAC,
     ),

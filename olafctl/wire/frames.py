@@ -7,14 +7,14 @@ from ipaddress import IPv4Address
 from typing import Self
 
 from olafctl.wire import layouts
-from olafctl.wire.layouts import Layout
+from olafctl.wire.layouts import HeaderLayout
 
 Values = dict[str, int]
 
 _HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP)
 
 
-def pack(layout: Layout, values: Values) -> bytes:
+def pack_header(layout: HeaderLayout, values: Values) -> bytes:
     """Return a header's bytes in network order; fields not named are zero.
 
     Raises ValueError for a value that does not fit its field and for a name that is not a field.
@@ -31,7 +31,7 @@ def pack(layout: Layout, values: Values) -> bytes:
     return total.to_bytes(layout.size, "big")
 
 
-def unpack(layout: Layout, data: bytes) -> Values:
+def unpack_header(layout: HeaderLayout, data: bytes) -> Values:
     """Return a header's fields from its first ``layout.size`` bytes.
 
     Raises ValueError when there are fewer.
@@ -104,13 +104,17 @@ class Datagram:
             "src_addr": int(self.source.ip),
             "dst_addr": int(self.destination.ip),
         }
-        ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
+        ipv4["hdr_checksum"] = ipv4_checksum(pack_header(layouts.IPV4, ipv4))
         ethernet = {
             "dst_addr": mac_bits(self.destination.mac),
             "src_addr": mac_bits(self.source.mac),
             "ether_type": 0x0800,
         }
-        headers = (pack(layouts.ETHERNET, ethernet), pack(layouts.IPV4, ipv4), pack(layouts.UDP, udp))
+        headers = (
+            pack_header(layouts.ETHERNET, ethernet),
+            pack_header(layouts.IPV4, ipv4),
+            pack_header(layouts.UDP, udp),
+        )
         return b"".join((*headers, self.body))
 
     @classmethod
@@ -130,20 +134,20 @@ class Datagram:
         if ipv4["total_len"] != layouts.IPV4.size + udp["length"] or not start <= end <= len(frame):
             raise ValueError(f"the lengths {len(frame)}, {ipv4['total_len']}, {udp['length']} do not fit")
         return cls(
-            Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
-            Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
+            Endpoint(_parse_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
+            Endpoint(_parse_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
             frame[start:end],
             ipv4["tos"],
         )
 
 
-def _unpack_headers(frame: bytes, stack: Sequence[Layout]) -> list[Values]:
+def _unpack_headers(frame: bytes, stack: Sequence[HeaderLayout]) -> list[Values]:
     headers = []
     for layout in stack:
-        headers.append(unpack(layout, frame))
+        headers.append(unpack_header(layout, frame))
         frame = frame[layout.size :]
     return headers
 
 
-def _mac(bits: int) -> str:
+def _parse_mac(bits: int) -> str:
     return bits.to_bytes(6, "big").hex(":")

@@ -11,7 +11,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True)
-class Field:
+class LayoutField:
     """One header field: its name, width in bits, and meaning."""
 
     name: str
@@ -20,12 +20,12 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Layout:
+class HeaderLayout:
     """A header: its name and its fields in network order; always a whole number of bytes."""
 
     name: str
     meaning: str
-    fields: tuple[Field, ...]
+    fields: tuple[LayoutField, ...]
 
     @cached_property  # the length of every frame that is taken apart in Python
     def bits(self) -> int:
@@ -37,7 +37,7 @@ class Layout:
         """Length in bytes."""
         return self.bits // 8
 
-    def field(self, name: str) -> Field:
+    def field(self, name: str) -> LayoutField:
         """Return the field of this name. Raises KeyError when it does not exist."""
         for field in self.fields:
             if field.name == name:
@@ -76,7 +76,7 @@ class Flag(IntEnum):
     DELTA = 0x08
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What VNP4₁ found a frame to be; travels in the tuser and the shim."""
 
     BYPASS = 0
@@ -128,96 +128,98 @@ CPU_PORT = 510
 ANY_PORT = 0xFFFF
 """Instead of a port's number: whichever that is."""
 
-ETHERNET = Layout(
+ETHERNET = HeaderLayout(
     "ethernet",
     "Ethernet II",
     (
-        Field("dst_addr", 48, "destination MAC address"),
-        Field("src_addr", 48, "source MAC address"),
-        Field("ether_type", 16, "payload protocol"),
+        LayoutField("dst_addr", 48, "destination MAC address"),
+        LayoutField("src_addr", 48, "source MAC address"),
+        LayoutField("ether_type", 16, "payload protocol"),
     ),
 )
 
-VLAN = Layout(
+VLAN = HeaderLayout(
     "vlan",
     "A VLAN tag (IEEE 802.1Q)",
     (
-        Field("priority", 4, "priority and drop eligibility"),
-        Field(
+        LayoutField("priority", 4, "priority and drop eligibility"),
+        LayoutField(
             "vid", 12, "the VLAN; 0: none, so that hosts take the tag off and what is under it for their own"
         ),
-        Field("ether_type", 16, "payload protocol"),
+        LayoutField("ether_type", 16, "payload protocol"),
     ),
 )
 
-SNAP = Layout(
+SNAP = HeaderLayout(
     "snap",
     "LLC and SNAP (IEEE 802), in a frame whose EtherType is a length",
     (
-        Field("llc", 24, "0xAAAA03: SNAP follows"),
-        Field("oui", 24, "0 and 0x0000F8: an EtherType follows, so that hosts may take it for Ethernet II's"),
-        Field("ether_type", 16, "payload protocol"),
+        LayoutField("llc", 24, "0xAAAA03: SNAP follows"),
+        LayoutField(
+            "oui", 24, "0 and 0x0000F8: an EtherType follows, so that hosts may take it for Ethernet II's"
+        ),
+        LayoutField("ether_type", 16, "payload protocol"),
     ),
 )
 
-IPV4 = Layout(
+IPV4 = HeaderLayout(
     "ipv4",
     "IPv4 without options",
     (
-        Field("version", 4, "4"),
-        Field("ihl", 4, "header length in 32-bit words; Olaf frames carry no options"),
-        Field("tos", 8, "type of service; one value is reserved for control messages"),
-        Field("total_len", 16, "bytes from the first byte of this header"),
-        Field("identification", 16, "fragment identification"),
-        Field("flags", 3, "reserved, don't fragment, more fragments"),
-        Field("frag_offset", 13, "fragment offset in 8-byte units"),
-        Field("ttl", 8, "time to live; the engine leaves it alone"),
-        Field("protocol", 8, "17 for UDP"),
-        Field("hdr_checksum", 16, "header checksum"),
-        Field("src_addr", 32, "source address"),
-        Field("dst_addr", 32, "destination address"),
+        LayoutField("version", 4, "4"),
+        LayoutField("ihl", 4, "header length in 32-bit words; Olaf frames carry no options"),
+        LayoutField("tos", 8, "type of service; one value is reserved for control messages"),
+        LayoutField("total_len", 16, "bytes from the first byte of this header"),
+        LayoutField("identification", 16, "fragment identification"),
+        LayoutField("flags", 3, "reserved, don't fragment, more fragments"),
+        LayoutField("frag_offset", 13, "fragment offset in 8-byte units"),
+        LayoutField("ttl", 8, "time to live; the engine leaves it alone"),
+        LayoutField("protocol", 8, "17 for UDP"),
+        LayoutField("hdr_checksum", 16, "header checksum"),
+        LayoutField("src_addr", 32, "source address"),
+        LayoutField("dst_addr", 32, "destination address"),
     ),
 )
 
-UDP = Layout(
+UDP = HeaderLayout(
     "udp",
     "UDP",
     (
-        Field("src_port", 16, "source port"),
-        Field("dst_port", 16, "destination port"),
-        Field("length", 16, "bytes from the first byte of this header"),
-        Field("checksum", 16, "0 for Olaf frames: the payload changes in flight"),
+        LayoutField("src_port", 16, "source port"),
+        LayoutField("dst_port", 16, "destination port"),
+        LayoutField("length", 16, "bytes from the first byte of this header"),
+        LayoutField("checksum", 16, "0 for Olaf frames: the payload changes in flight"),
     ),
 )
 
-OLAF = Layout(
+OLAF = HeaderLayout(
     "olaf",
     "The Olaf header, 22 bytes, so that gradients start at byte 64 of the frame",
     (
-        Field("version", 4, "1"),
-        Field(
+        LayoutField("version", 4, "1"),
+        LayoutField(
             "frame_type",
             4,
             "1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)",
         ),
-        Field("epoch", 4, "job epoch, given at Join; frames of another epoch are refused"),
-        Field(
+        LayoutField("epoch", 4, "job epoch, given at Join; frames of another epoch are refused"),
+        LayoutField(
             "flags",
             4,
             "bit 0 AGGREGATED, bit 1 STATUS (a status header follows), "
             "bit 2 SUMMED (of an update: weights_version is a sum), bit 3 DELTA (weights for players)",
         ),
-        Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
-        Field(
+        LayoutField("count", 16, "worker updates merged into this frame; 1 from a worker"),
+        LayoutField(
             "seq",
             32,
             "the newest constituent's sequence number at its worker; the round in iswitch mode; in "
             "iswitch-async mode the number of a member's contribution or of a result",
         ),
-        Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
-        Field("gen_time", 48, "ns modulo 2^48, when the newest constituent was generated"),
-        Field("segment", 16, "which block of the model this frame carries, from 0"),
-        Field(
+        LayoutField("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
+        LayoutField("gen_time", 48, "ns modulo 2^48, when the newest constituent was generated"),
+        LayoutField("segment", 16, "which block of the model this frame carries, from 0"),
+        LayoutField(
             "weights_version",
             16,
             "version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED "
@@ -227,61 +229,65 @@ OLAF = Layout(
 )
 
 # The same bytes as the Olaf header, so that engines forward it like other traffic.
-INIT = Layout(
+INIT = HeaderLayout(
     "init",
     "The Olaf header of an INIT without DELTA: how a model is divided; its segment's weights may follow",
     (
         *OLAF.fields[:4],
-        Field("segments", 16, "that the model is divided into; 0 from a server without a model"),
-        Field("values", 32, "the model's length in values; 0 from a server without a model"),
-        Field("reserved", 80, "0"),
+        LayoutField("segments", 16, "that the model is divided into; 0 from a server without a model"),
+        LayoutField("values", 32, "the model's length in values; 0 from a server without a model"),
+        LayoutField("reserved", 80, "0"),
         OLAF.field("segment"),
-        Field("weights_version", 16, "version, modulo 2^16, of the weights that follow"),
+        LayoutField("weights_version", 16, "version, modulo 2^16, of the weights that follow"),
     ),
 )
 
-STATUS = Layout(
+STATUS = HeaderLayout(
     "olaf_status",
     "Queue status, inserted after the Olaf header of an ACK by VNP4₂",
     (
-        Field("occupancy", 24, "updates waiting in the queue, in slots"),
-        Field("active_clusters", 16, "indices (a cluster's segments) that sent within the activity window"),
-        Field("slots", 16, "Q_max, the queue's size in slots"),
-        Field("flags", 8, "bit 0 FULL, bit 1 CONGESTED (more active clusters than slots)"),
+        LayoutField("occupancy", 24, "updates waiting in the queue, in slots"),
+        LayoutField(
+            "active_clusters", 16, "indices (a cluster's segments) that sent within the activity window"
+        ),
+        LayoutField("slots", 16, "Q_max, the queue's size in slots"),
+        LayoutField("flags", 8, "bit 0 FULL, bit 1 CONGESTED (more active clusters than slots)"),
     ),
 )
 
 # As AXI4-Stream tuser the first field is in the least significant bits; without a tuser (BMv2,
 # the twin) the same fields travel in network order as a shim header.
-TUSER = Layout(
+TUSER = HeaderLayout(
     "tuser",
     "What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it",
     (
-        Field("size", 16, "frame length in bytes, without this header"),
-        Field("src", 16, "front port the frame came in by"),
-        Field("dst", 16, "front port it must leave by; 0 leaves it to the forwarding table"),
-        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT"),
-        Field("cluster", 16, "cluster number, which names its multicast group"),
-        Field("index", 16, "the cluster's first index + the frame's segment: what the queue combines by"),
-        Field("member", 8, "the worker's number in its cluster, from 0"),
-        Field("worker", 32, "worker id"),
-        Field("occupancy", 24, "written by the queue: as in the status header"),
-        Field("active_clusters", 16, "written by the queue"),
-        Field("slots", 16, "written by the queue"),
-        Field("status_flags", 8, "written by the queue"),
+        LayoutField("size", 16, "frame length in bytes, without this header"),
+        LayoutField("src", 16, "front port the frame came in by"),
+        LayoutField("dst", 16, "front port it must leave by; 0 leaves it to the forwarding table"),
+        LayoutField("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT"),
+        LayoutField("cluster", 16, "cluster number, which names its multicast group"),
+        LayoutField(
+            "index", 16, "the cluster's first index + the frame's segment: what the queue combines by"
+        ),
+        LayoutField("member", 8, "the worker's number in its cluster, from 0"),
+        LayoutField("worker", 32, "worker id"),
+        LayoutField("occupancy", 24, "written by the queue: as in the status header"),
+        LayoutField("active_clusters", 16, "written by the queue"),
+        LayoutField("slots", 16, "written by the queue"),
+        LayoutField("status_flags", 8, "written by the queue"),
     ),
 )
 
-PACKET_IN = Layout(
+PACKET_IN = HeaderLayout(
     "packet_in",
     "In front of a frame punted to the control plane",
-    (Field("ingress_port", 16, "front port the frame came in by"),),
+    (LayoutField("ingress_port", 16, "front port the frame came in by"),),
 )
 
-PACKET_OUT = Layout(
+PACKET_OUT = HeaderLayout(
     "packet_out",
     "In front of a frame sent by the control plane",
-    (Field("egress_port", 16, "front port to leave by"),),
+    (LayoutField("egress_port", 16, "front port to leave by"),),
 )
 
 ALL = (ETHERNET, VLAN, SNAP, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)

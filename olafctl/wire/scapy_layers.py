@@ -11,10 +11,10 @@ from scapy.layers.inet import UDP
 from scapy.packet import Packet, Raw, bind_layers
 
 from olafctl.wire import layouts
-from olafctl.wire.layouts import Flag, Layout
+from olafctl.wire.layouts import Flag, HeaderLayout
 
 
-def _fields(layout: Layout, defaults: dict[str, int]) -> list[Any]:
+def _make_fields(layout: HeaderLayout, defaults: dict[str, int]) -> list[Any]:
     return [
         IEEEFloatField(field.name, 0)
         if field.name == "reward"
@@ -27,14 +27,14 @@ class OlafStatus(Packet):
     """The queue's status inside an ACK (OLAF §5)."""
 
     name = layouts.STATUS.name
-    fields_desc = _fields(layouts.STATUS, {})
+    fields_desc = _make_fields(layouts.STATUS, {})
 
 
 class Olaf(Packet):
     """The Olaf header (docs/wire-format.md); ``reward`` is a float."""
 
     name = layouts.OLAF.name
-    fields_desc = _fields(layouts.OLAF, {"version": layouts.VERSION, "frame_type": 1, "count": 1})
+    fields_desc = _make_fields(layouts.OLAF, {"version": layouts.VERSION, "frame_type": 1, "count": 1})
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Return a status header follows when the flags say so; gradients stay raw."""
@@ -45,7 +45,7 @@ class Shim(Packet):
     """The tuser in front of a frame between BMv2 and the queue."""
 
     name = "shim"
-    fields_desc = _fields(layouts.TUSER, {})
+    fields_desc = _make_fields(layouts.TUSER, {})
 
 
 bind_layers(UDP, Olaf, dport=layouts.UDP_PORT)

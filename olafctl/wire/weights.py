@@ -12,7 +12,7 @@ first frame, ``first``, ``n`` and the payload are the XOR of the frames'.
 
 from enum import IntEnum
 
-from olafctl.wire.layouts import Field, Layout
+from olafctl.wire.layouts import HeaderLayout, LayoutField
 
 Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY DEFLATED")
 Codec.__doc__ = "How a DELTA frame's payload says what it changes."
@@ -22,33 +22,41 @@ PARITY_FRAMES = 64
 WANT_ACTION = 15
 """The first byte of a player's message; control messages and replicas have the others below 16."""
 
-_LINE = Field("line", 32, "the publisher's run: its wall time in 0.1 s when it began; the later one counts")
+_LINE = LayoutField(
+    "line", 32, "the publisher's run: its wall time in 0.1 s when it began; the later one counts"
+)
 
-DELTA = Layout(
+DELTA = HeaderLayout(
     "delta",
     "After the headers of an ACK with the flag DELTA: a part of one issue, which leads from base to version",
     (
         _LINE,
-        Field("version", 32, "of the weights that the issue leads to, from 1"),
-        Field("base", 32, "version that it begins at; 0: at any, all elements are in it"),
-        Field("frames", 32, "in this issue of this shard; the last one is the manifest"),
-        Field("first", 64, "number of the payload's first element, among the shard's of this width"),
-        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity, 7 deflated"),
-        Field("width", 8, "bytes of an element"),
-        Field("n", 16, "elements in the payload"),
-        Field("crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"),
+        LayoutField("version", 32, "of the weights that the issue leads to, from 1"),
+        LayoutField("base", 32, "version that it begins at; 0: at any, all elements are in it"),
+        LayoutField("frames", 32, "in this issue of this shard; the last one is the manifest"),
+        LayoutField("first", 64, "number of the payload's first element, among the shard's of this width"),
+        LayoutField("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity, 7 deflated"),
+        LayoutField("width", 8, "bytes of an element"),
+        LayoutField("n", 16, "elements in the payload"),
+        LayoutField(
+            "crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"
+        ),
     ),
 )
 
-MANIFEST = Layout(
+MANIFEST = HeaderLayout(
     "manifest",
     "The payload of an issue's last frame, which is repeated while nothing else is sent; after it come the "
     "number of tensors (4 bytes) and for each group of neighbours, 64 at most, a byte of their BLAKE2b",
     (
-        Field("digest", 64, "of the shard's elements at this version: a sum over them, so in any order"),
-        Field("layout", 128, "BLAKE2b of the tensors' names, types and shapes; tied ones under one name"),
-        Field("shards", 16, "that a version has"),
-        Field(
+        LayoutField(
+            "digest", 64, "of the shard's elements at this version: a sum over them, so in any order"
+        ),
+        LayoutField(
+            "layout", 128, "BLAKE2b of the tensors' names, types and shapes; tied ones under one name"
+        ),
+        LayoutField("shards", 16, "that a version has"),
+        LayoutField(
             "mac",
             128,
             "HMAC-SHA256 under the cluster's key, first 16 bytes, of the epoch (1 byte), the Olaf header "
@@ -57,28 +65,28 @@ MANIFEST = Layout(
     ),
 )
 
-WANT = Layout(
+WANT = HeaderLayout(
     "want",
     "How a player stands, once a second and when frames are missing; `count` ranges of them follow",
     (
-        Field("action", 8, "15"),
-        Field("shard", 8, "that this is about"),
-        Field("count", 16, "ranges that follow; 0: nothing is missing"),
+        LayoutField("action", 8, "15"),
+        LayoutField("shard", 8, "that this is about"),
+        LayoutField("count", 16, "ranges that follow; 0: nothing is missing"),
         _LINE,
-        Field("have", 32, "version that was checked last; 0: none"),
-        Field("adopted", 32, "version that is played"),
-        Field("version", 32, "of the issue whose frames are missing; 0: whatever leads on from have"),
-        Field("base", 32, "of that issue"),
-        Field("got", 32, "frames that arrived since the last message"),
-        Field("lost", 32, "frames that were missed since then"),
-        Field("mac", 128, "as of a control message, over the bytes before it and the ranges"),
+        LayoutField("have", 32, "version that was checked last; 0: none"),
+        LayoutField("adopted", 32, "version that is played"),
+        LayoutField("version", 32, "of the issue whose frames are missing; 0: whatever leads on from have"),
+        LayoutField("base", 32, "of that issue"),
+        LayoutField("got", 32, "frames that arrived since the last message"),
+        LayoutField("lost", 32, "frames that were missed since then"),
+        LayoutField("mac", 128, "as of a control message, over the bytes before it and the ranges"),
     ),
 )
 
-RANGE = Layout(
+RANGE = HeaderLayout(
     "range",
     "Neighbouring frames that are missing",
-    (Field("first", 32, "the first one's number"), Field("count", 32, "how many")),
+    (LayoutField("first", 32, "the first one's number"), LayoutField("count", 32, "how many")),
 )
 
 ALL = (DELTA, MANIFEST, WANT, RANGE)

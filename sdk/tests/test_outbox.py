@@ -50,12 +50,12 @@ def test_no_more_is_on_its_way_than_fits_and_all_arrives_once() -> None:
     for number in range(5):
         gradient = vector(segments.values, seed=number)
         total += gradient
-        outbox.offer(gradient, True, versions, Mark(seq=number), number * 1e-3, sent)
+        outbox.offer_update(gradient, True, versions, Mark(seq=number), number * 1e-3, sent)
     assert sent.frames == window
     now, before = 5e-3, 0
     while not outbox.drained:
         assert sent.frames - before <= window
-        outbox.answered(sent.frames - before, now)
+        outbox.note_answers(sent.frames - before, now)
         before = sent.frames
         outbox.go_on(Mark(seq=5), now, sent)
     assert sent.sums == pytest.approx(total, abs=1e-5)
@@ -73,20 +73,20 @@ def test_an_update_without_loss_is_one_run_from_segment_0() -> None:
 
     def offered(number: int) -> list[int]:
         firsts.clear()
-        outbox.offer(vector(segments.values), True, [0] * 10, Mark(seq=number), now, send)
+        outbox.offer_update(vector(segments.values), True, [0] * 10, Mark(seq=number), now, send)
         return list(firsts)
 
     assert offered(3) == [3, 0]  # not known yet
-    outbox.answered(10, now, engine=True)
+    outbox.note_answers(10, now, engine=True)
     assert offered(4) == [4, 0]
-    outbox.answered(10, now, engine=False)
+    outbox.note_answers(10, now, engine=False)
     assert offered(5) == [0]
-    outbox.answered(9, now, engine=False)
+    outbox.note_answers(9, now, engine=False)
     now += 1.0  # and one frame was not answered
     assert offered(6) == [6, 0]
     found = []
     for number in range(7, 200):
-        outbox.answered(10, now, engine=False)
+        outbox.note_answers(10, now, engine=False)
         found.append(offered(number))
     assert found[0] == [7, 0] and found[-1] == [0]
 
@@ -94,10 +94,10 @@ def test_an_update_without_loss_is_one_run_from_segment_0() -> None:
 def test_without_answers_a_pause_stands_for_them() -> None:
     segments = Segments(100 * EACH, 100)
     outbox, sent = Outbox(segments, 30 * 4 * EACH * 3), Sent(segments)
-    outbox.offer(vector(segments.values), True, [0] * 100, Mark(), 0.0, sent)
+    outbox.offer_update(vector(segments.values), True, [0] * 100, Mark(), 0.0, sent)
     outbox.go_on(Mark(), 0.001, sent)
     assert sent.frames == outbox.window
-    due = outbox.due()
+    due = outbox.next_due()
     assert due is not None and due > 0.001
     outbox.go_on(Mark(), due, sent)
     assert sent.frames == 2 * outbox.window
@@ -109,19 +109,19 @@ def test_offers_alone_go_on_after_a_pause() -> None:
     outbox, sent = Outbox(segments, 1 << 20), Sent(segments)
     now = 0.0
     while sent.frames < outbox.window:
-        outbox.offer(vector(EACH), True, [0], Mark(), now, sent)
-    outbox.offer(vector(EACH), True, [0], Mark(), now, sent)
+        outbox.offer_update(vector(EACH), True, [0], Mark(), now, sent)
+    outbox.offer_update(vector(EACH), True, [0], Mark(), now, sent)
     assert sent.frames == outbox.window
-    due = outbox.due()
+    due = outbox.next_due()
     assert due is not None
-    outbox.offer(vector(EACH), True, [0], Mark(), due, sent)
+    outbox.offer_update(vector(EACH), True, [0], Mark(), due, sent)
     assert sent.frames == outbox.window + 1
 
 
 def test_an_update_that_a_full_socket_refused_is_due_later() -> None:
     outbox = Outbox(Segments(EACH, 1), 1 << 20)
-    assert outbox.offer(vector(EACH), True, [0], Mark(), 0.0, lambda run: 0) == 1
-    due = outbox.due()
+    assert outbox.offer_update(vector(EACH), True, [0], Mark(), 0.0, lambda run: 0) == 1
+    due = outbox.next_due()
     assert due is not None
     sent = Sent(Segments(EACH, 1))
     outbox.go_on(Mark(), due, sent)
@@ -261,7 +261,7 @@ def test_a_worker_that_hears_the_server_says_nothing(caplog: pytest.LogCaptureFi
 
 def test_the_default_address_of_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLAF_LOCAL", raising=False)
-    monkeypatch.setattr("olaf.transport.udp._source", lambda peer: "10.0.1.1")
+    monkeypatch.setattr("olaf.transport.udp._find_source", lambda peer: "10.0.1.1")
     assert usual(("10.0.0.254", 20300)) == ("10.0.1.1", wire.UDP_PORT)
     assert usual(("10.0.1.1", 20300)) == ("0.0.0.0", 0)  # the server is here
     monkeypatch.setenv("OLAF_LOCAL", "10.0.1.1:41001")

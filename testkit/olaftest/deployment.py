@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.control import devices, shards
-from olafctl.control.deploy import deploy, find
-from olafctl.control.desired import desired
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed, find_deployment
+from olafctl.control.desired import desired_state
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts.deployed import namespace_of
-from olafctl.control.locks import locked
-from olafctl.control.store import Store, clear, folder_of
+from olafctl.control.locks import lock_deployment
+from olafctl.control.store import Store, clear_folder, folder_of
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
@@ -21,28 +21,28 @@ from olafswitch.errors import OlafError, Problem
 
 
 @contextmanager
-def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
+def deployed_testbed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
     """Deploy ``testbed`` with its queue in FIFO mode, which forwards every update. Raises OlafError.
 
     The state folder is one that ``olafctl destroy`` finds if this process is killed.
     """
-    target = registry.get(testbed.target)
+    target = registry.get_target(testbed.target)
     build = target.build(testbed, progress)
     home = paths.state()
     home.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home))
-    with locked(folder):
+    with lock_deployment(folder):
         try:
             running = target.start(testbed, build, folder, progress)
-            with devices.controlling(running) as sessions:
+            with devices.control_devices(running) as sessions:
                 devices.push_pipelines(running, sessions)
-                devices.converge(running, sessions, desired(testbed))
-            shards.balance(running, testbed, testbed.clusters)
+                devices.converge_state(running, sessions, desired_state(testbed))
+            shards.balance_shards(running, testbed, testbed.clusters)
             of_root(running.queues).write("mode", Mode.FIFO.number)
             yield running
         finally:
             target.stop(folder)
-            clear(folder)
+            clear_folder(folder)
 
 
 @contextmanager
@@ -55,8 +55,8 @@ def using_hosts(
     """
     store = Store(folder_of(testbed.name))
     try:
-        deploy(testbed, progress, with_hosts=with_hosts)
-        found, running = find(store)
+        deploy_testbed(testbed, progress, with_hosts=with_hosts)
+        found, running = find_deployment(store)
         if running is None:
             raise OlafError(Problem("does not run", testbed.name))
         hosts = [worker for cluster in found.clusters for worker in cluster.workers]
@@ -67,4 +67,4 @@ def using_hosts(
         }
         yield found, running, namespaces
     finally:
-        destroy(store)
+        destroy_deployment(store)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, Values, bits_float, float_bits, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, Values, bits_float, float_bits, pack_header, unpack_header
 from olafctl.wire.layouts import FrameType
 
 Gradient = npt.NDArray[np.float32]
@@ -35,7 +35,7 @@ class OlafFrame:
     def encode(self) -> bytes:
         """The whole Ethernet frame."""
         payload = self.gradient.astype("<f4", copy=False).tobytes()
-        status = b"" if self.status is None else pack(layouts.STATUS, self.status)
+        status = b"" if self.status is None else pack_header(layouts.STATUS, self.status)
         olaf = {
             "version": layouts.VERSION,
             "frame_type": int(self.frame_type),
@@ -48,7 +48,7 @@ class OlafFrame:
             "segment": self.segment,
             "weights_version": self.weights_version,
         }
-        body = pack(layouts.OLAF, olaf) + status + payload
+        body = pack_header(layouts.OLAF, olaf) + status + payload
         return Datagram(self.source, self.destination, body).encode()
 
     @classmethod
@@ -58,13 +58,13 @@ class OlafFrame:
         Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header states.
         """
         datagram = Datagram.decode(frame)
-        olaf = unpack(layouts.OLAF, datagram.body)
+        olaf = unpack_header(layouts.OLAF, datagram.body)
         if olaf["version"] != layouts.VERSION:
             raise ValueError(f"Olaf version {olaf['version']}, not {layouts.VERSION}")
         start = layouts.OLAF.size
         status = None
         if olaf["flags"] & layouts.Flag.STATUS:
-            status = unpack(layouts.STATUS, datagram.body[start:])
+            status = unpack_header(layouts.STATUS, datagram.body[start:])
             start += layouts.STATUS.size
         if len(datagram.body[start:]) % 4:
             raise ValueError(f"{len(datagram.body)} bytes do not hold a whole gradient")

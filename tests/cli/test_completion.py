@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.cli import main
-from olafctl.control.store import Record, Role, Store
+from olafctl.control.store import Record, RecordRole, Store
 from tests.cli.commands import every
 from tests.cli.conftest import Run
 
@@ -29,7 +29,7 @@ NAMING = [
 def completed(state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Completed:
     for name in ("lab", "laptop"):
         store = Store(state / name)
-        store.put(Role.RUNNING, Record(BED.format(name=name), state / f"{name}.yaml", "twin", "key"))
+        store.put(RecordRole.RUNNING, Record(BED.format(name=name), state / f"{name}.yaml", "twin", "key"))
 
     def complete(words: str) -> list[str]:
         monkeypatch.setenv("_OLAFCTL_COMPLETE", "bash_complete")

@@ -144,7 +144,7 @@ def test_a_shell_on_a_device(deployed: Run) -> None:
 
 
 def test_what_has_been_killed_is_reported_down(deployed: Run) -> None:
-    for process in processes.of(folder_of("packets")):
+    for process in processes.find_processes(folder_of("packets")):
         os.kill(process.pid, signal.SIGKILL)
     shown = deployed("status")
     assert (shown.code, "does not run on twin" in shown.out) == (1, True)

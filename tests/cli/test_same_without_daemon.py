@@ -11,11 +11,11 @@ import click
 import pytest
 
 from olafctl.cli import main
-from olafctl.control.destroy import destroy
-from olafctl.control.status import status
+from olafctl.control.destroy import destroy_deployment
+from olafctl.control.status import read_status
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.daemon import serving
-from olafctl.daemon.keeping import keeper, kept_by
+from olafctl.daemon.daemon import serve_deployments
+from olafctl.daemon.keeping import kept_by, open_keeper
 from olafctl.daemon.site import Deployment
 from olafctl.targets import registry, testbeds
 from tests.control.test_members import TEXT
@@ -53,7 +53,7 @@ Answer = tuple[object, Any]
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Answer]]:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "s"))
     monkeypatch.delenv("OLAF_DAEMON", raising=False)
@@ -65,7 +65,7 @@ def run(
         return ended.value.code, json.loads(capsys.readouterr().out)
 
     yield olafctl
-    destroy(Store(folder_of("kept")))
+    destroy_deployment(Store(folder_of("kept")))
 
 
 def test_the_same_is_done_and_reported(run: Callable[..., Answer], tmp_path: Path) -> None:
@@ -77,16 +77,16 @@ def test_the_same_is_done_and_reported(run: Callable[..., Answer], tmp_path: Pat
         assert run("deploy", file)[0] == 0
         with ExitStack() as stack:
             if with_daemon:
-                site = Deployment(store, testbeds.load(file), lambda step: None)
-                stack.enter_context(serving([site], f"unix:{tmp_path}/d.sock"))
+                site = Deployment(store, testbeds.load_testbed(file), lambda step: None)
+                stack.enter_context(serve_deployments([site], f"unix:{tmp_path}/d.sock"))
             text = [run(*command) for command in COMMANDS]
             code, [shown] = run("cluster", "list")
-            kept = stack.enter_context(keeper(store.folder))
-            report = status(store, kept_by(kept, "kept") if kept else None)
+            kept = stack.enter_context(open_keeper(store.folder))
+            report = read_status(store, kept_by(kept, "kept") if kept else None)
         listed = {key: shown[key] for key in ("name", "ready", "problem", "clusters", "workers")}
         assert (code, report["drift"]) == (0, [])
         outcomes.append((text, listed, report["devices"]["vnp4_2"]["groups"]))
-        destroy(store)
+        destroy_deployment(store)
     without, by_daemon = outcomes
     for command, one, other in zip(COMMANDS, without[0], by_daemon[0], strict=True):
         assert one == other, command

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.cli.test import settings_from_elsewhere
-from olafctl.control.locks import locked
+from olafctl.control.locks import lock_deployment
 from olafswitch.errors import OlafError, Problem
 from tests.cli.conftest import Run
 
@@ -107,7 +107,7 @@ def test_results_of_a_command_that_fails_are_the_only_document(
         raise OlafError(Problem("something stays", "one"))
 
     begun(state / "one")
-    monkeypatch.setattr("olafctl.control.destroy.destroy", fails)
+    monkeypatch.setattr("olafctl.control.destroy.destroy_deployment", fails)
     ended = run("destroy", "--all", "--json")
     assert (ended.code, json.loads(ended.out)) == (1, {"destroyed": []})
     assert "one: something stays" in ended.err
@@ -154,7 +154,7 @@ def test_more_lines_than_can_be_counted_are_all_lines(run: Run, state: Path) -> 
 def test_one_that_stays_does_not_keep_the_others(run: Run, state: Path) -> None:
     begun(state / "one")
     begun(state / "two")
-    with locked(state / "one"):
+    with lock_deployment(state / "one"):
         ended = run("destroy", "--all")
     assert (ended.code, ended.out) == (1, "destroyed two\n")
     assert "one: another olafctl is at work on this deployment" in ended.err
@@ -192,7 +192,7 @@ def test_a_full_disk_is_reported_with_where_to_make_room(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("olafctl.targets.testbeds.locate", full)
+    monkeypatch.setattr("olafctl.targets.testbeds.locate_testbed", full)
     ended = run("deploy", "laptop")
     assert (ended.code, f"(make room for {state} and " in ended.err) == (1, True)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.control.deploy import Outcome, deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import DeployOutcome, deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
@@ -20,7 +20,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("OLAF_STATE", str(folder))
     yield folder
     for name in all_names():
-        destroy(Store(folder_of(name)))
+        destroy_deployment(Store(folder_of(name)))
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     path.write_text(text)
-    return testbeds.load(path)
+    return testbeds.load_testbed(path)
 
 
-def quietly(testbed: Testbed, *, dry_run: bool = False) -> Outcome:
+def quietly(testbed: Testbed, *, dry_run: bool = False) -> DeployOutcome:
     """Deploy, printing nothing."""
-    return deploy(testbed, lambda step: None, dry_run=dry_run)
+    return deploy_testbed(testbed, lambda step: None, dry_run=dry_run)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.deploy import find
-from olafctl.control.desired import desired
-from olafctl.control.plan import plan
-from olafctl.control.state import QueueState, State
-from olafctl.control.status import status
+from olafctl.control.deploy import find_deployment
+from olafctl.control.desired import desired_state
+from olafctl.control.plan import plan_changes
+from olafctl.control.state import PipelineState, QueueState
+from olafctl.control.status import read_status
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.keeping import LocalClient
 from olafctl.queue.registers import IndexSettings
@@ -30,20 +30,22 @@ clusters:
 
 
 def bed(folder: Path, text: str = TEXT) -> Testbed:
-    return testbeds.load(folder / "jobs.yaml", text)
+    return testbeds.load_testbed(folder / "jobs.yaml", text)
 
 
 def test_a_plan_shows_indices_by_ranges_and_with_units(tmp_path: Path) -> None:
-    lines = list(plan(State(), desired(bed(tmp_path))).lines())
+    lines = list(plan_changes(PipelineState(), desired_state(bed(tmp_path))).lines())
     assert [line for line in lines if "queue ind" in line] == [
         "~ queue indices 0-2 => iswitch, H 3, reward rule 5",
         "~ queue indices 3-4 => olaf, reward rule 5",
         "~ queue indices 5-15 => olaf",
     ]
     assert "~ queue register accumulate_quota => 2 slots" in lines
-    settings = desired(bed(tmp_path)).queues["engine"].settings
-    same = State(queues={"engine": QueueState(settings=settings)})
-    assert not [line for line in plan(same, desired(bed(tmp_path))).lines() if "queue ind" in line]
+    settings = desired_state(bed(tmp_path)).queues["engine"].settings
+    same = PipelineState(queues={"engine": QueueState(settings=settings)})
+    assert not [
+        line for line in plan_changes(same, desired_state(bed(tmp_path))).lines() if "queue ind" in line
+    ]
 
 
 def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> 
     local.call("SetThreshold", cluster="rounds", threshold=2)
     local.call("Halt", cluster="0")
     local.call("SetStaleness", cluster="loose", staleness_bound=8)
-    _, running = find(store)
+    _, running = find_deployment(store)
     assert running is not None
     queue = running.queues["engine"]
     wanted = IndexSettings(Mode.ISWITCH, True, 2, 1, 0x40A00000)
@@ -61,7 +63,7 @@ def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> 
     assert queue.settings()[1].settings == IndexSettings(
         reward_enable=1, reward_threshold=0x40A00000, stale_enable=1, stale_bound=8
     )
-    report = status(store)
+    report = read_status(store)
     assert report["drift"] == []
     assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
     assert not quietly(bed(tmp_path)).changed
@@ -71,11 +73,11 @@ def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> 
         "~ queue indices 0-2 iswitch, H 2, reward rule 5, halted => iswitch, H 1, reward rule 5, halted"
     ]
     local.call("Resume", cluster="rounds")
-    assert find(store)[0].clusters[0].threshold == 1
+    assert find_deployment(store)[0].clusters[0].threshold == 1
 
     settings = queue.settings()
     queue.configure(4, 4, IndexSettings(Mode.FIFO))
-    assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5, staleness 8"]
+    assert read_status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5, staleness 8"]
     quietly(edited)
     assert queue.settings() == settings
 
@@ -106,5 +108,5 @@ def test_another_name_is_a_change_that_is_shown_and_kept(state: Path, tmp_path: 
     assert quietly(renamed, dry_run=True).renamed == wanted
     outcome = quietly(renamed)
     assert (outcome.started, outcome.changed, outcome.renamed) == (False, True, wanted)
-    assert "free" in {cluster["name"] for cluster in status(Store(folder_of("jobs")))["clusters"]}
+    assert "free" in {cluster["name"] for cluster in read_status(Store(folder_of("jobs")))["clusters"]}
     assert not quietly(renamed).changed

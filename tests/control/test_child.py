@@ -66,7 +66,7 @@ def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_its_code_is_returned() -> None:
-    assert child.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
+    assert child.run_child([sys.executable, "-c", "raise SystemExit(7)"]) == 7
 
 
 def test_it_starts_beside_the_threads_of_grpc() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.deploy import find
-from olafctl.control.destroy import destroy
-from olafctl.control.locks import locked
-from olafctl.control.status import healthy, status
-from olafctl.control.store import Record, Role, Store, folder_of
+from olafctl.control.deploy import find_deployment
+from olafctl.control.destroy import destroy_deployment
+from olafctl.control.locks import lock_deployment
+from olafctl.control.status import is_healthy, read_status
+from olafctl.control.store import Record, RecordRole, Store, folder_of
 from olafctl.targets import processes
 from tests.control.conftest import bed, quietly
 
@@ -62,7 +62,7 @@ def test_a_first_deploy_killed_in_any_step_converges_later(step: str, state: Pat
     laptop = bed(tmp_path / "bed.yaml")
     ended_at(step, laptop.source)
     assert quietly(laptop).changed
-    assert healthy(status(Store(folder_of("laptop"))))
+    assert is_healthy(read_status(Store(folder_of("laptop"))))
     assert quietly(laptop).changed is False
 
 
@@ -74,25 +74,25 @@ def test_a_change_killed_in_any_step_converges_both_ways(step: str, state: Path,
     ended_at(step, new.source)
     store = Store(folder_of("laptop"))
     quietly(old)
-    assert (healthy(status(store)), len(status(store)["ports"])) == (True, 4)
+    assert (is_healthy(read_status(store)), len(read_status(store)["ports"])) == (True, 4)
     quietly(new)
-    assert (healthy(status(store)), len(status(store)["ports"])) == (True, 5)
+    assert (is_healthy(read_status(store)), len(read_status(store)["ports"])) == (True, 5)
 
 
 def test_every_process_killed_while_running_is_brought_back(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
-    for process in processes.of(store.folder):
+    for process in processes.find_processes(store.folder):
         os.kill(process.pid, signal.SIGKILL)
-    assert status(store)["running"] is False
+    assert read_status(store)["running"] is False
     assert quietly(laptop).started
-    assert healthy(status(store))
-    with locked(store.folder):
-        store.put(Role.WANTED, Record(laptop.text, laptop.source, "twin", "a build"))
-        report = status(store)
+    assert is_healthy(read_status(store))
+    with lock_deployment(store.folder):
+        store.put(RecordRole.WANTED, Record(laptop.text, laptop.source, "twin", "a build"))
+        report = read_status(store)
         assert (report["changing"], report["interrupted"]) == (True, False)
-    report = status(store)
+    report = read_status(store)
     assert (report["changing"], report["interrupted"]) == (False, True)
 
 
@@ -100,12 +100,12 @@ def test_an_interrupted_deploy_is_reported_and_destroy_leaves_nothing(state: Pat
     laptop = bed(tmp_path / "bed.yaml")
     ended_at("programming", laptop.source)
     store = Store(folder_of("laptop"))
-    report = status(store)
-    assert (report["interrupted"], healthy(report)) == (True, False)
-    assert find(store)[0].name == "laptop"
-    destroy(store)
+    report = read_status(store)
+    assert (report["interrupted"], is_healthy(report)) == (True, False)
+    assert find_deployment(store)[0].name == "laptop"
+    destroy_deployment(store)
     assert list(state.iterdir()) == []
-    assert list(processes.of(store.folder)) == []
+    assert list(processes.find_processes(store.folder)) == []
 
 
 @pytest.mark.parametrize("how", SIGNALS)
@@ -118,8 +118,8 @@ def test_a_deploy_that_is_asked_to_end_goes_back_first(
     assert list(state.iterdir()) == []
     quietly(old)
     assert ended_at("starting the twin", new.source, how) == 130
-    report = status(Store(folder_of("laptop")))
-    assert (healthy(report), len(report["ports"])) == (True, 4)
+    report = read_status(Store(folder_of("laptop")))
+    assert (is_healthy(report), len(report["ports"])) == (True, 4)
     assert quietly(old).changed is False
 
 
@@ -136,5 +136,5 @@ def test_a_second_interrupt_does_not_stop_the_going_back(state: Path, tmp_path: 
             elif "going back" in output:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == 130
-    report = status(Store(folder_of("laptop")))
-    assert (healthy(report), len(report["ports"])) == (True, 4)
+    report = read_status(Store(folder_of("laptop")))
+    assert (is_healthy(report), len(report["ports"])) == (True, 4)

@@ -12,12 +12,12 @@ import pytest
 
 from olafctl import paths
 from olafctl.control import devices
-from olafctl.control.deploy import deploy, find, using
-from olafctl.control.desired import desired
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed, find_deployment, use_deployment
+from olafctl.control.desired import desired_state
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.logs import last_lines, paths_of
-from olafctl.control.status import healthy, status
-from olafctl.control.store import Role, Store, all_names, folder_of
+from olafctl.control.status import is_healthy, read_status
+from olafctl.control.store import RecordRole, Store, all_names, folder_of
 from olafctl.daemon.keeping import LocalClient
 from olafctl.membership import limits
 from olafctl.queue.registers import IndexSettings
@@ -34,13 +34,13 @@ from tests.shells import shell_python
 
 
 def started(store: Store) -> Running:
-    _, running = find(store)
+    _, running = find_deployment(store)
     assert running is not None
     return running
 
 
 def pids(store: Store) -> list[int]:
-    return sorted(process.pid for process in processes.of(store.folder))
+    return sorted(process.pid for process in processes.find_processes(store.folder))
 
 
 def test_a_testbed_runs_as_it_says_and_leaves_nothing(
@@ -58,8 +58,8 @@ def test_a_testbed_runs_as_it_says_and_leaves_nothing(
     output = [{line for line in each.changes.lines() if " queue " not in line} for each in (foreseen, first)]
     assert foreseen.started and output[0] == output[1]
     store = Store(folder_of("laptop"))
-    report = status(store)
-    assert healthy(report)
+    report = read_status(store)
+    assert is_healthy(report)
     assert {name: len(table["entries"]) for name, table in report["devices"]["vnp4_2"]["tables"].items()} == {
         "cluster_multicast": 1,
         "results": 0,
@@ -81,15 +81,15 @@ def test_a_testbed_runs_as_it_says_and_leaves_nothing(
     assert quietly(laptop, dry_run=True).changed is False
     second = quietly(laptop)
     assert (second.changed, second.changes.size, pids(store)) == (False, 0, before)
-    destroy(store)
+    destroy_deployment(store)
     assert list(state.iterdir()) == []
     assert not any(Path(f"/proc/{pid}").exists() for pid in before)
-    assert store.record(Role.RUNNING) is None
+    assert store.record(RecordRole.RUNNING) is None
 
 
 @pytest.mark.slow
 def test_three_hundred_workers_are_programmed_once(state: Path) -> None:
-    hundred = testbeds.load(paths.sources() / "testbeds" / "hundred-clusters.yaml")
+    hundred = testbeds.load_testbed(paths.sources() / "testbeds" / "hundred-clusters.yaml")
     outcome = quietly(hundred)
     assert outcome.changes.size > 1400
     assert quietly(hundred).changed is False
@@ -112,7 +112,7 @@ def test_what_can_be_changed_in_place_is(laptop: Testbed, tmp_path: Path) -> Non
         "+ vnp4_2 bridging dst_mac 02:00:0a:00:01:03",
         "+ vnp4_1 workers worker_addr 10.0.1.3",
     ]
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_ports_come_and_go_while_the_engine_goes_on(state: Path, tmp_path: Path) -> None:
@@ -127,13 +127,13 @@ def test_ports_come_and_go_while_the_engine_goes_on(state: Path, tmp_path: Path)
     foreseen, outcome = quietly(more, dry_run=True), quietly(more)
     assert [line.partition(" (")[0] for line in outcome.ports] == ["- port 4", "+ port 4", "+ port 9"]
     assert (outcome.started, outcome.ports, pids(store)) == (False, foreseen.ports, before)
-    report = status(store)
-    assert healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4, 9]
+    report = read_status(store)
+    assert is_healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4, 9]
     assert (tmp_path / "moved.sock").is_socket()
     assert quietly(more).changed is False
     quietly(bed(tmp_path / "bed.yaml"))
-    report = status(store)
-    assert healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4]
+    report = read_status(store)
+    assert is_healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4]
     assert pids(store) == before and not (tmp_path / "moved.sock").exists()
     assert [number for number in range(1, 10) if _answers(store, number)] == [1, 2, 3, 4]
 
@@ -146,7 +146,7 @@ def test_what_an_earlier_version_deployed_is_taken_over_as_it_is(
     quietly(laptop)
     store = Store(folder_of("laptop"))
     LocalClient(store).call("Join", cluster="lander", ip="10.0.1.9", port=2, name="late")
-    before, recorded = pids(store), store.record(Role.RUNNING)
+    before, recorded = pids(store), store.record(RecordRole.RUNNING)
     with closing(sqlite3.connect(store.folder / "deployment.db")) as database:
         for table in lacks:
             database.execute(f"drop table {table}")
@@ -159,10 +159,10 @@ def test_what_an_earlier_version_deployed_is_taken_over_as_it_is(
         for newer in ("folders", "impair", "queues", "shards"):
             part.pop(newer, None)
     file.write_text(json.dumps(record))
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
     outcome = quietly(laptop)
-    assert (outcome.changed, pids(store), store.record(Role.RUNNING)) == (False, before, recorded)
-    [cluster] = status(store)["clusters"]
+    assert (outcome.changed, pids(store), store.record(RecordRole.RUNNING)) == (False, before, recorded)
+    [cluster] = read_status(store)["clusters"]
     assert [worker["name"] for worker in cluster["workers"]] == ["lander-w0", "lander-w1", "late"]
 
 
@@ -183,7 +183,7 @@ def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_pat
     quietly(bed(tmp_path / "old.yaml", servers("10.2.0")))
     outcome = quietly(bed(tmp_path / "new.yaml", servers("10.3.0")))
     assert outcome.changes.size >= 2 * limits.PARAMETER_SERVERS
-    assert healthy(status(Store(folder_of("laptop"))))
+    assert is_healthy(read_status(Store(folder_of("laptop"))))
 
 
 def test_a_shell_that_has_left_locks_no_other_out(laptop: Testbed, tmp_path: Path) -> None:
@@ -210,14 +210,14 @@ def test_another_primary_is_named_and_displaced_on_request_only(laptop: Testbed,
         with pytest.raises(OlafError, match=seen):
             quietly(fifo)
         assert of_root(running.queues).read("mode") == 0
-        deploy(fifo, lambda step: None, take_over=True)
+        deploy_testbed(fifo, lambda step: None, take_over=True)
         assert of_root(running.queues).settings()[0].settings.mode is Mode.FIFO
 
 
 def test_drift_is_seen_and_fixed(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     running = started(store)
-    with devices.controlling(running) as sessions:
+    with devices.control_devices(running) as sessions:
         given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "port": 2, "segments": 1, "worker": 3}
         intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
@@ -227,10 +227,10 @@ def test_drift_is_seen_and_fixed(laptop: Testbed) -> None:
         "assign(cluster 3, epoch 0, index 3, member 0, port 2, segments 1, worker 3)",
         "~ queue register hold on => off",
     ]
-    report = status(store)
-    assert (report["drift"], healthy(report)) == (drift, False)
+    report = read_status(store)
+    assert (report["drift"], is_healthy(report)) == (drift, False)
     assert list(quietly(laptop).changes.lines()) == drift
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_one_index_that_was_set_apart_is_seen_and_fixed(laptop: Testbed) -> None:
@@ -240,16 +240,16 @@ def test_one_index_that_was_set_apart_is_seen_and_fixed(laptop: Testbed) -> None
         of_root(running.queues).configure(index, index, IndexSettings(Mode.FIFO, threshold=3))
         with pytest.raises(OlafError, match="indices differ in mode: 0 has"):
             of_root(running.queues).read("mode")
-        report = status(store)
+        report = read_status(store)
         (drift,) = report["drift"]
-        assert (f"queue index {index} " in drift, healthy(report)) == (True, False)
+        assert (f"queue index {index} " in drift, is_healthy(report)) == (True, False)
         assert list(quietly(laptop).changes.lines()) == [drift]
-        assert healthy(status(store))
+        assert is_healthy(read_status(store))
 
 
 def test_a_pipeline_lost_by_a_device_is_pushed_again(laptop: Testbed) -> None:
     running = started(Store(folder_of("laptop")))
-    with devices.controlling(running) as sessions:
+    with devices.control_devices(running) as sessions:
         device = next(device for device in running.devices if device.name == "vnp4_1")
         sessions["vnp4_1"].push(device.p4info, device.config, cookie=1)
     outcome = quietly(laptop)
@@ -273,8 +273,8 @@ def test_a_deploy_that_cannot_start_goes_back_to_what_ran(laptop: Testbed, tmp_p
     )
     with pytest.raises(OlafError):
         quietly(broken)
-    report = status(store)
-    assert (report["testbed"], report["interrupted"], healthy(report)) == (
+    report = read_status(store)
+    assert (report["testbed"], report["interrupted"], is_healthy(report)) == (
         str(laptop.source),
         False,
         True,
@@ -292,10 +292,10 @@ def test_ports_that_fail_are_reported_before_anything_stops(laptop: Testbed, tmp
     steps: list[str] = []
     for dry_run in (True, False):
         with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
-            deploy(broken, steps.append, dry_run=dry_run)
+            deploy_testbed(broken, steps.append, dry_run=dry_run)
     assert set(steps) <= {"rendering and checking"}
     assert pids(store) == before
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_the_error_of_a_first_deploy_names_no_log_that_is_gone(
@@ -311,11 +311,11 @@ def test_the_error_of_a_first_deploy_names_no_log_that_is_gone(
 
 def test_a_use_keeps_deploys_and_other_uses_out(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
-    with using(store) as (used, _):
+    with use_deployment(store) as (used, _):
         assert used.name == "laptop"
         with pytest.raises(OlafError, match="another olafctl is at work"):
             quietly(laptop)
-        with pytest.raises(OlafError, match="another olafctl is at work"), using(store):
+        with pytest.raises(OlafError, match="another olafctl is at work"), use_deployment(store):
             pass
 
 
@@ -352,27 +352,27 @@ def test_a_moved_worker_stays_until_its_testbed_moves_it(state: Path, tmp_path: 
     local = LocalClient(store)
     local.call("MoveWorker", worker="lander-w0", cluster="1")
     assert quietly(pair).changed is False
-    [_, rover] = status(store)["clusters"]
+    [_, rover] = read_status(store)["clusters"]
     assert [worker["name"] for worker in rover["workers"]] == ["lander-w0", "rover-w0"]
     local.call("MoveWorker", worker="lander-w0", cluster="lander")
-    assert desired(find(store)[0]) == desired(pair)
+    assert desired_state(find_deployment(store)[0]) == desired_state(pair)
     with pytest.raises(BadInput, match="worker 'unknown' does not exist"):
         local.call("MoveWorker", worker="unknown", cluster="rover")
     with pytest.raises(BadInput, match="cluster '7' does not exist"):
         local.call("MoveWorker", worker="lander-w0", cluster="7")
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_status_says_which_process_died(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
-    [twin] = processes.of(store.folder)
+    [twin] = processes.find_processes(store.folder)
     shell = twin.parent()
     assert shell is not None
     twin.kill()
     shell.wait(20)
-    report = status(store)
+    report = read_status(store)
     [seen] = report["died"]
     assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in seen
     assert not report["running"]
     assert quietly(laptop).started
-    assert not status(store)["died"]
+    assert not read_status(store)["died"]

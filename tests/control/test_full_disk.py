@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.status import healthy, status
-from olafctl.control.store import Role, Store, folder_of
+from olafctl.control.status import is_healthy, read_status
+from olafctl.control.store import RecordRole, Store, folder_of
 from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
@@ -63,15 +63,15 @@ def test_what_cannot_be_recorded_as_running_is_taken_back(
         patched.setattr(Store, "confirm", no_room)
         with pytest.raises(OlafError, match="no room"):
             quietly(old)
-    assert (list(processes.of(store.folder)), list(state.iterdir())) == ([], [])
+    assert (list(processes.find_processes(store.folder)), list(state.iterdir())) == ([], [])
     quietly(old)
     with monkeypatch.context() as patched:
         patched.setattr(Store, "confirm", no_room)
         with pytest.raises(OlafError, match="no room"):
             quietly(new)
-    report = status(store)
-    assert (healthy(report), len(report["ports"])) == (True, 4)
-    assert store.record(Role.WANTED) is None
+    report = read_status(store)
+    assert (is_healthy(report), len(report["ports"])) == (True, 4)
+    assert store.record(RecordRole.WANTED) is None
 
 
 def test_a_change_that_cannot_be_recorded_is_taken_back(
@@ -83,19 +83,19 @@ def test_a_change_that_cannot_be_recorded_is_taken_back(
     second = "  - {name: rover, workers: [{name: rover-w0, port: 3, ip: 10.0.1.9}]}\n\nhosts:"
     quietly(bed(tmp_path / "pair.yaml", ("\nhosts:", second)))
     store = Store(folder_of("laptop"))
-    before = status(store)["devices"]
+    before = read_status(store)["devices"]
     for call, fields in (("MoveWorker", {"worker": "lander-w0"}), ("Halt", {})):
         with monkeypatch.context() as patched:
             patched.setattr(SqliteStore, "finish", fail)
             with pytest.raises(OlafError, match="no room"):
                 LocalClient(store).call(call, cluster="rover", **fields)
-        report = status(store)
-        assert (healthy(report), report["devices"]) == (True, before)
+        report = read_status(store)
+        assert (is_healthy(report), report["devices"]) == (True, before)
 
 
 def test_reading_writes_nothing(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     kept = [folder_of("laptop") / name for name in ("deployment.db", "membership.db")]
     before = [(path.stat().st_mtime_ns, path.stat().st_ino) for path in kept]
-    assert healthy(status(Store(folder_of("laptop"))))
+    assert is_healthy(read_status(Store(folder_of("laptop"))))
     assert [(path.stat().st_mtime_ns, path.stat().st_ino) for path in kept] == before

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from olafctl.control import handover
-from olafctl.control.deploy import Outcome, deploy, find
+from olafctl.control.deploy import DeployOutcome, deploy_testbed, find_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.membership.model import default_mac
 from olafctl.queue.registers import Command, rate_word
@@ -49,10 +49,10 @@ class Rack:
         self.running: Running
         self.testbed: Testbed
 
-    def deploy(self, epoch: int) -> Outcome:
-        self.testbed = testbeds.load(self._folder / "rack.yaml", RACK.format(epoch=epoch))
-        outcome = deploy(self.testbed, lambda step: None)
-        found = find(Store(folder_of("rack")))[1]
+    def deploy(self, epoch: int) -> DeployOutcome:
+        self.testbed = testbeds.load_testbed(self._folder / "rack.yaml", RACK.format(epoch=epoch))
+        outcome = deploy_testbed(self.testbed, lambda step: None)
+        found = find_deployment(Store(folder_of("rack")))[1]
         assert found is not None
         self.running = found
         if not self._ports:
@@ -160,7 +160,7 @@ class Draining(PairRegisters):
 
 def test_it_waits_for_the_updates_that_waited_and_no_later_ones() -> None:
     queue = Draining(leaving=4)
-    handover.clear(queue, [(0, 3), (8, 8)], "queue")
+    handover.clear_ranges(queue, [(0, 3), (8, 8)], "queue")
     assert queue.commands == [(Command.RESET, 0, 3), (Command.RESET, 8, 8)]
     assert queue.read_all()["out_updates"] == 100 + 4
 
@@ -168,4 +168,4 @@ def test_it_waits_for_the_updates_that_waited_and_no_later_ones() -> None:
 def test_updates_that_do_not_leave_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handover, "_PATIENCE", 0.05)
     with pytest.raises(OlafError, match="queue of lab: updates of an earlier job wait"):
-        handover.clear(Draining(leaving=2), [(0, 0)], "queue of lab")
+        handover.clear_ranges(Draining(leaving=2), [(0, 0)], "queue of lab")

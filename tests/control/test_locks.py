@@ -9,33 +9,33 @@ from typing import IO
 
 import pytest
 
-from olafctl.control.locks import CHANGE, USE, held, locked, unless_changing
+from olafctl.control.locks import CHANGE, USE, hold_lock, lock_deployment, unless_changing
 from olafswitch.errors import OlafError
 
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "one"
-    with locked(folder):
+    with lock_deployment(folder):
         for name in (CHANGE, USE):
-            with pytest.raises(OlafError, match="one: another olafctl is at work"), held(folder, name):
+            with pytest.raises(OlafError, match="one: another olafctl is at work"), hold_lock(folder, name):
                 pass
         with unless_changing(folder) as quiet:
             assert not quiet
         (folder / "something").touch()
-    with unless_changing(folder) as quiet, pytest.raises(OlafError), locked(folder):
+    with unless_changing(folder) as quiet, pytest.raises(OlafError), lock_deployment(folder):
         assert quiet
 
 
 def test_a_use_keeps_others_out_but_not_a_regrouping(tmp_path: Path) -> None:
-    with held(tmp_path, USE):
-        with pytest.raises(OlafError, match="at work"), locked(tmp_path):
+    with hold_lock(tmp_path, USE):
+        with pytest.raises(OlafError, match="at work"), lock_deployment(tmp_path):
             pass
-        with held(tmp_path, CHANGE):
+        with hold_lock(tmp_path, CHANGE):
             pass
 
 
 def test_what_was_made_for_the_lock_alone_goes_with_it(tmp_path: Path) -> None:
-    with locked(tmp_path / "one"):
+    with lock_deployment(tmp_path / "one"):
         assert (tmp_path / "one" / CHANGE).is_file()
     assert list(tmp_path.iterdir()) == []
 
@@ -51,9 +51,9 @@ def test_a_lock_on_a_removed_file_is_none(tmp_path: Path, monkeypatch: pytest.Mo
         lock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with held(tmp_path, CHANGE):
+    with hold_lock(tmp_path, CHANGE):
         assert removed and (tmp_path / CHANGE).is_file()
-        with pytest.raises(OlafError, match="at work"), held(tmp_path, CHANGE):
+        with pytest.raises(OlafError, match="at work"), hold_lock(tmp_path, CHANGE):
             pass
 
 
@@ -67,7 +67,7 @@ def test_a_lock_that_outlives_its_holder_is_waited_for(
     inherited = (tmp_path / CHANGE).open("a")
     fcntl.flock(inherited, fcntl.LOCK_EX)
     monkeypatch.setattr(time, "sleep", lambda seconds: inherited.close())
-    with held(tmp_path, CHANGE):
+    with hold_lock(tmp_path, CHANGE):
         assert inherited.closed
 
 
@@ -85,5 +85,5 @@ def test_the_holder_of_a_lock_is_reported_by_its_verb(
 ) -> None:
     monkeypatch.setattr(sys, "argv", words)
     refused = pytest.raises(OlafError, match=rf"\({shown}, process \d+\)")
-    with locked(tmp_path / "bed"), refused, locked(tmp_path / "bed"):
+    with lock_deployment(tmp_path / "bed"), refused, lock_deployment(tmp_path / "bed"):
         pass

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from olafctl.cli.main import olafctl
-from olafctl.control.deploy import deploy, find
-from olafctl.control.status import healthy, status
+from olafctl.control.deploy import deploy_testbed, find_deployment
+from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.keeping import LocalClient
-from olafctl.membership.backup import content, write
+from olafctl.membership.backup import backup_content, write_backup
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
 from olafctl.testbed.model import Testbed
@@ -32,18 +32,18 @@ clusters:
 
 
 def bed(text: str = TEXT) -> Testbed:
-    return testbeds.load("kept.yaml", text)
+    return testbeds.load_testbed("kept.yaml", text)
 
 
 def members(store: Store) -> dict[str, str]:
-    testbed, _ = find(store)
+    testbed, _ = find_deployment(store)
     return {worker.name: worker.cluster for worker in testbed.workers}
 
 
 @pytest.fixture
 def local(state: Path) -> Iterator[LocalClient]:
     """The testbed above, deployed, with a member that joined at run time."""
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     quietly(bed())
     made = LocalClient(Store(folder_of("kept")))
@@ -55,7 +55,7 @@ def test_a_deploy_keeps_members_that_joined(local: LocalClient) -> None:
     store = Store(folder_of("kept"))
     assert not quietly(bed()).changed
     assert members(store) == {"r0": "red", "r1": "red", "late": "red", "b0": "blue"}
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_what_is_edited_and_what_was_changed_are_both_there(local: LocalClient) -> None:
@@ -69,10 +69,10 @@ def test_what_is_edited_and_what_was_changed_are_both_there(local: LocalClient) 
     quietly(bed(text))
     store = Store(folder_of("kept"))
     assert members(store) == {"r0": "red", "r2": "red", "late": "red", "b0": "blue", "mine": "own"}
-    testbed, _ = find(store)
+    testbed, _ = find_deployment(store)
     assert {cluster.name for cluster in testbed.clusters} == {"red", "blue", "own", "new"}
     assert next(worker.port for worker in testbed.workers if worker.name == "b0") == 3
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 def test_what_cannot_be_both_is_refused_unless_forced(local: LocalClient) -> None:
@@ -92,8 +92,8 @@ def test_what_cannot_be_both_is_refused_unless_forced(local: LocalClient) -> Non
         before = members(store)
         with pytest.raises(BadInput, match=f"does not fit the testbed: .*{reason}.*--force"):
             quietly(bed(text))
-        assert (members(store), healthy(status(store))) == (before, True)
-    deploy(bed(taken), lambda step: None, force=True)
+        assert (members(store), is_healthy(read_status(store))) == (before, True)
+    deploy_testbed(bed(taken), lambda step: None, force=True)
     assert members(store) == {"r0": "red", "r1": "red", "b0": "blue"}
 
 
@@ -103,12 +103,16 @@ def test_a_membership_that_is_gone_or_damaged_is_not_begun_again(
 ) -> None:
     store = Store(folder_of("kept"))
     with closing(SqliteStore(store.folder)) as kept:
-        write(content(kept, "kept"), tmp_path / "backup")
+        write_backup(backup_content(kept, "kept"), tmp_path / "backup")
     for file in store.folder.glob("membership.db*"):
         file.unlink()
     if left is not None:
         (store.folder / "membership.db").write_bytes(left)
-    for ask in (lambda: quietly(bed()), lambda: local.call("Leave", worker="late"), lambda: find(store)):
+    for ask in (
+        lambda: quietly(bed()),
+        lambda: local.call("Leave", worker="late"),
+        lambda: find_deployment(store),
+    ):
         with pytest.raises(OlafError, match=r"(missing or empty|is damaged).*olafctl restore"):
             ask()
     restored = CliRunner().invoke(olafctl, ["restore", str(tmp_path / "backup")])
@@ -135,7 +139,7 @@ def test_without_its_log_the_store_has_nearly_all(local: LocalClient) -> None:
 
 
 def test_an_objective_of_the_testbed_is_proven_before_deploy(state: Path) -> None:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     text = TEXT.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s").replace(
         "name: blue,", "name: blue, objective: peak<=BOUND, period: 1 ms,"

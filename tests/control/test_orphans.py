@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from olafctl.cli.destroy import command
 from olafctl.control import orphans
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces, ip
 from olafctl.targets import processes
@@ -22,16 +22,16 @@ needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=s
 
 @needs_interfaces
 def test_namespaces_are_removed_after_a_kill_without_a_folder(state: Path, tmp_path: Path) -> None:
-    deploy(bed(tmp_path / "bed.yaml"), lambda step: None, with_hosts=True)
+    deploy_testbed(bed(tmp_path / "bed.yaml"), lambda step: None, with_hosts=True)
     folder = folder_of("laptop").resolve()
-    for process in processes.of(folder):
+    for process in processes.find_processes(folder):
         process.kill()
     shutil.rmtree(state)
     assert len(interfaces.namespaces_of(folder)) > 1
-    assert folder in orphans.find().orphans
-    orphans.remove(folder)
+    assert folder in orphans.find_orphans().orphans
+    orphans.remove_orphan(folder)
     assert list(interfaces.left_of(folder)) == []
-    assert folder not in orphans.find().orphans
+    assert folder not in orphans.find_orphans().orphans
     assert not state.exists()
 
 
@@ -41,16 +41,16 @@ def test_destroy_ends_processes_without_a_state_folder(
     quietly(bed(tmp_path / "bed.yaml"))
     folder = folder_of("laptop").resolve()
     shutil.rmtree(state)
-    assert folder in orphans.find().orphans
+    assert folder in orphans.find_orphans().orphans
     ours = orphans.Left([folder], [tmp_path / "its state/laptop"], ["olaf-x-000000"])
-    monkeypatch.setattr(orphans, "find", lambda: ours)  # other tests' orphans are theirs
+    monkeypatch.setattr(orphans, "find_orphans", lambda: ours)  # other tests' orphans are theirs
     done = CliRunner().invoke(command, ["--orphans"])
     assert done.exit_code == 0
     first, second, third = done.output.splitlines()
     assert first.endswith(str(folder))
     assert f"OLAF_STATE='{tmp_path}/its state' olafctl destroy --deployment laptop" in second
     assert "olaf-x-000000" in third
-    assert list(processes.of(folder)) == []
+    assert list(processes.find_processes(folder)) == []
 
 
 def test_a_deployment_with_state_elsewhere_is_not_an_orphan(
@@ -58,23 +58,23 @@ def test_a_deployment_with_state_elsewhere_is_not_an_orphan(
 ) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     folder = folder_of("laptop").resolve()
-    assert folder not in orphans.find().elsewhere
+    assert folder not in orphans.find_orphans().elsewhere
     with monkeypatch.context() as patch:
         patch.setenv("OLAF_STATE", str(tmp_path / "other"))
-        left = orphans.find()
+        left = orphans.find_orphans()
         assert folder in left.elsewhere
         assert folder not in left.orphans
-    destroy(Store(folder))
+    destroy_deployment(Store(folder))
 
 
 @needs_interfaces
 def test_a_namespace_that_does_not_say_whose_it_is_stays(tmp_path: Path) -> None:
     name = interfaces.namespace_of(tmp_path / "stranger")
-    ip.run(["netns", "add", name])
+    ip.run_ip(["netns", "add", name])
     try:
-        assert name in orphans.find().unknown
+        assert name in orphans.find_orphans().unknown
     finally:
-        ip.run(["netns", "delete", name])
+        ip.run_ip(["netns", "delete", name])
 
 
 @needs_interfaces
@@ -82,7 +82,7 @@ def test_a_killed_olafctl_s_trial_goes_with_the_next_destroy(state: Path, tmp_pa
     with subprocess.Popen(["true"]) as ended:
         pass
     name = f"olaf-try-{ended.pid}-0123abcd"
-    ip.run(["netns", "add", name])
+    ip.run_ip(["netns", "add", name])
     quietly(bed(tmp_path / "bed.yaml"))
-    destroy(Store(folder_of("laptop")))
+    destroy_deployment(Store(folder_of("laptop")))
     assert not (HOME / name).exists()

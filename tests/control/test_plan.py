@@ -8,24 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl import paths
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
-from olafctl.control.plan import EntryChange, Op, Plan, plan
-from olafctl.control.state import DeviceState, QueueState, State, device_state
+from olafctl.control.plan import ChangePlan, EntryChange, Op, plan_changes
+from olafctl.control.state import DeviceState, PipelineState, QueueState, device_state
 from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.model import Cluster, Host, Member
 from olafctl.membership.operations import Operations
-from olafctl.queue.settings import ranges
+from olafctl.queue.settings import join_ranges
 from olafctl.targets import testbeds
-from olafctl.testbed.ground import ground
-from olafctl.testbed.model import Engine, Port, Testbed
+from olafctl.testbed.ground import make_ground
+from olafctl.testbed.model import Port, Testbed, TestbedEngine
 from olafctl.wire.modes import Mode
 from olafswitch.p4runtime.entities import Exact, MulticastGroup, TableEntry
 
-EMPTY = State({device: DeviceState() for device in DEVICES}, {})
+EMPTY = PipelineState({device: DeviceState() for device in DEVICES}, {})
 
 
-def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
+def bed(workers: list[tuple[int, int, int]], engine: TestbedEngine) -> Testbed:
     """Return a testbed of (host number, front port, cluster) workers."""
     clusters = [
         Cluster(
@@ -69,7 +69,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
 
 
 engines = st.builds(
-    Engine,
+    TestbedEngine,
     indices=st.just(8),
     slots=st.just(8),
     beats=st.just(24),
@@ -93,7 +93,7 @@ beds = st.builds(
 )
 
 
-def follow(start: State, changes: Plan) -> list[State]:
+def follow(start: PipelineState, changes: ChangePlan) -> list[PipelineState]:
     """Return the states that a device set goes through, indices first, Write by Write, registers last."""
     queues = {}
     for engine, queue in changes.queues.items():
@@ -101,8 +101,8 @@ def follow(start: State, changes: Plan) -> list[State]:
         known = [part.settings for part in before.settings for _ in range(part.first, part.last + 1)]
         for part in queue.settings:
             known[part.first : part.last + 1] = [part.after] * (part.last - part.first + 1)
-        queues[engine] = QueueState(before.registers, ranges(known))
-    states = [State(start.devices, queues)]
+        queues[engine] = QueueState(before.registers, join_ranges(known))
+    states = [PipelineState(start.devices, queues)]
     for step in changes.steps:
         held = states[-1].devices[step.device]
         entries, groups = dict(held.entries), dict(held.groups)
@@ -120,7 +120,7 @@ def follow(start: State, changes: Plan) -> list[State]:
                 else:
                     groups[change.entity.group_id] = change.entity
         devices = {**states[-1].devices, step.device: DeviceState(entries, groups)}
-        states.append(State(devices, queues))
+        states.append(PipelineState(devices, queues))
     ended = {
         engine: QueueState(
             {**queue.registers, **{change.name: change.after for change in changes.queues[engine].registers}},
@@ -128,7 +128,7 @@ def follow(start: State, changes: Plan) -> list[State]:
         )
         for engine, queue in queues.items()
     }
-    return [*states, State(states[-1].devices, ended)]
+    return [*states, PipelineState(states[-1].devices, ended)]
 
 
 def assert_nothing_dangles(state: DeviceState) -> None:
@@ -143,8 +143,8 @@ def assert_nothing_dangles(state: DeviceState) -> None:
 @settings(max_examples=60)
 @given(beds, beds)
 def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles(old: Testbed, new: Testbed) -> None:
-    states = follow(desired(old), plan(desired(old), desired(new)))
-    assert states[-1] == desired(new)
+    states = follow(desired_state(old), plan_changes(desired_state(old), desired_state(new)))
+    assert states[-1] == desired_state(new)
     for state in states:
         assert_nothing_dangles(state.devices[VNP4_2])
 
@@ -152,17 +152,17 @@ def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles(old: Testbed, new:
 @settings(max_examples=30)
 @given(beds)
 def test_from_nothing_everything_is_inserted_once(new: Testbed) -> None:
-    changes = plan(EMPTY, desired(new))
+    changes = plan_changes(EMPTY, desired_state(new))
     assert {change.op for step in changes.steps for change in step.changes} == {Op.INSERT}
-    assert follow(EMPTY, changes)[-1] == desired(new)
-    assert plan(desired(new), desired(new)).size == 0
+    assert follow(EMPTY, changes)[-1] == desired_state(new)
+    assert plan_changes(desired_state(new), desired_state(new)).size == 0
 
 
 def test_regrouping_grows_the_new_group_first() -> None:
-    small = testbeds.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
-    ask, membership = Operations(ground(small)), Membership(small.indices, rows_of(small.clusters))
+    small = testbeds.load_testbed(paths.sources() / "testbeds" / "nine-clusters.yaml")
+    ask, membership = Operations(make_ground(small)), Membership(small.indices, rows_of(small.clusters))
     membership.apply(ask.move("cluster0-w0", "cluster1")(membership).change)
-    assert list(plan(desired(small), desired(small, membership.snapshot())).lines()) == [
+    assert list(plan_changes(desired_state(small), desired_state(small, membership.snapshot())).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
         "~ vnp4_1 workers worker_addr 10.0.1.1 -> "
         "assign(cluster 0, epoch 0, index 0, member 0, port 2, segments 1, worker 0) => "
@@ -173,8 +173,8 @@ def test_regrouping_grows_the_new_group_first() -> None:
 
 @pytest.mark.parametrize("name", ["laptop", "nine-clusters", "hundred-clusters"])
 def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> None:
-    bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
-    state = desired(bed)
+    bed = testbeds.load_testbed(paths.sources() / "testbeds" / f"{name}.yaml")
+    state = desired_state(bed)
     entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
     for worker in bed.workers:
         cluster = bed.cluster_of(worker)

@@ -21,7 +21,7 @@ from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import VirtualNetwork, Wire
 
 from olafctl.cli import main
-from olafctl.control.serving import host_of, parameter_server, policy
+from olafctl.control.serving import host_of, make_policy, parameter_server
 from olafctl.targets import testbeds
 from olafctl.wire.geometry import slot_values
 
@@ -180,11 +180,11 @@ def test_without_a_package_it_says_how_to_get_it(lacking: str, options: tuple[st
 
 
 def test_a_model_too_large_for_the_slots_is_refused() -> None:
-    testbed = testbeds.load(testbeds.locate("lander"))
+    testbed = testbeds.load_testbed(testbeds.locate_testbed("lander"))
     network = VirtualNetwork(Wire())
     host = host_of(testbed, None)
     at = str(host.ip), host.udp_port
-    make = policy("plain", 0.1, {})
+    make = make_policy("plain", 0.1, {})
     values = slot_values(testbed.beats) + 1
     parameter_server(testbed, "", make, port=network.port(at))
     port = network.port((str(testbed.clusters[0].workers[0].ip), 20300))

@@ -11,17 +11,17 @@ import grpc
 import pytest
 
 from olafctl.control import devices
-from olafctl.control.state import DeviceState, State
+from olafctl.control.state import DeviceState, PipelineState
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.listener import MessageListener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.membership.model import Cluster
 from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olafswitch.p4runtime.entities import Entity
@@ -30,8 +30,8 @@ from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafswitch.p4runtime.session import Change
 from olaftest.daemon import etcd_server
 from olaftest.daemon.switch_pair import PairRegisters
-from tests.daemon.pair import Pair
-from tests.daemon.worker import KEY, Worker
+from tests.daemon.pair import DaemonPair
+from tests.daemon.worker import KEY, ScriptedWorker
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -54,24 +54,24 @@ Started = Callable[[], Controller]
 
 def lab(text: str = TESTBED) -> Testbed:
     """Return the small testbed without a worker, or another."""
-    return testbeds.load("lab.yaml", text)
+    return testbeds.load_testbed("lab.yaml", text)
 
 
 @pytest.fixture(scope="session")
-def switches() -> Iterator[Pair]:
+def switches() -> Iterator[DaemonPair]:
     """Two switches for every test; a controller that takes them over makes them its own."""
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     # A UNIX socket's path has 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="olaf-d-"))
-    made = Pair(lab(), folder)
+    made = DaemonPair(lab(), folder)
     yield made
     made.stop()
     shutil.rmtree(folder)
 
 
 @pytest.fixture
-def pair(switches: Pair, tmp_path: Path) -> Pair:
+def pair(switches: DaemonPair, tmp_path: Path) -> DaemonPair:
     """Provide the switches, with a store and queue registers of this test's own."""
     switches.folder = tmp_path
     switches.registers = PairRegisters(16)
@@ -79,12 +79,12 @@ def pair(switches: Pair, tmp_path: Path) -> Pair:
 
 
 @pytest.fixture
-def registers(pair: Pair) -> PairRegisters:
+def registers(pair: DaemonPair) -> PairRegisters:
     return pair.registers
 
 
 @pytest.fixture
-def started(pair: Pair) -> Iterator[Started]:
+def started(pair: DaemonPair) -> Iterator[Started]:
     """Starts a controller over the same store and switches again and again; one after the other."""
     controllers: list[Controller] = []
 
@@ -112,27 +112,29 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
+def listener(controller: Controller, now: list[float]) -> Iterator[MessageListener]:
     """Provide a cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
-    ask = Operations(ground(lab()))
+    ask = Operations(make_ground(lab()))
     for cluster in (Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY), Cluster("blue", open=True)):
         controller.submit(ask.create_cluster(cluster)).result(DEADLINE)
-    listening = listen(controller, lambda: now[0])
+    listening = listen_for_messages(controller, lambda: now[0])
     yield listening
     listening.close()
 
 
-def listen(controller: Controller, clock: Callable[[], float] = time.monotonic) -> Listener:
+def listen_for_messages(
+    controller: Controller, clock: Callable[[], float] = time.monotonic
+) -> MessageListener:
     """Return what answers the control messages of the small testbed, once its devices are reached."""
     bed = lab()
     controller.submit(lambda membership: Planned({}, {})).result(DEADLINE)
-    operations, notices = Operations(ground(bed)), Notices(controller, bed)
-    return Listener(controller, Admission(controller, bed), operations, notices, bed, 0, clock)
+    operations, notices = Operations(make_ground(bed)), Notices(controller, bed)
+    return MessageListener(controller, Admission(controller, bed), operations, notices, bed, 0, clock)
 
 
 @pytest.fixture
-def workers(listener: Listener, pair: Pair) -> Iterator[list[Worker]]:
-    made = [Worker(pair, 1, 2), Worker(pair, 2, 3)]
+def workers(listener: MessageListener, pair: DaemonPair) -> Iterator[list[ScriptedWorker]]:
+    made = [ScriptedWorker(pair, 1, 2), ScriptedWorker(pair, 2, 3)]
     yield made
     for worker in made:
         worker.close()
@@ -140,27 +142,27 @@ def workers(listener: Listener, pair: Pair) -> Iterator[list[Worker]]:
 
 def needs_etcd() -> None:
     """Skip without etcd."""
-    if missing := etcd_server.missing():
+    if missing := etcd_server.missing_programs():
         pytest.skip(f"needs {missing}")
 
 
-def held(pair: Pair) -> dict[str, DeviceState]:
+def read_held(pair: DaemonPair) -> dict[str, DeviceState]:
     """Return what the devices hold, read by a controller of its own."""
     running = pair.running()
     assert running is not None
-    with devices.watching(running) as sessions:
-        return dict(devices.read(running, sessions, State()).devices)
+    with devices.watch_devices(running) as sessions:
+        return dict(devices.read_state(running, sessions, PipelineState()).devices)
 
 
 @contextmanager
-def watching(running: Running) -> Iterator[devices.Sessions]:
+def watch_devices(running: Running) -> Iterator[devices.Sessions]:
     """Sessions that only read, once BMv2 has forgotten who watched before."""
     end = time.monotonic() + DEADLINE
     with ExitStack() as stack:
         sessions: devices.Sessions = {}
         while not sessions:
             try:
-                sessions = stack.enter_context(devices.watching(running))
+                sessions = stack.enter_context(devices.watch_devices(running))
             except P4RuntimeFailed as error:
                 assert "already exists" in str(error) and time.monotonic() < end
         yield sessions
@@ -169,7 +171,7 @@ def watching(running: Running) -> Iterator[devices.Sessions]:
 def behind_its_back(running: Running, name: str, change: Change, entity: Entity) -> None:
     """Write to a device as its primary controller, whose election id anyone can read."""
     [device] = [each for each in running.devices if each.name == name]
-    with watching(running) as sessions, grpc.insecure_channel(device.address) as channel:
+    with watch_devices(running) as sessions, grpc.insecure_channel(device.address) as channel:
         session = sessions[name]
         request = p4runtime_pb2.WriteRequest(device_id=device.device_id)
         request.election_id.high = session.highest_election_id >> 64

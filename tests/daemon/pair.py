@@ -4,7 +4,7 @@ from olafswitch.errors import OlafError, Problem
 from olaftest.daemon.switch_pair import RunningPair, SwitchPair
 
 
-class Pair(SwitchPair):
+class DaemonPair(SwitchPair):
     """See :class:`SwitchPair`."""
 
     unreachable = False

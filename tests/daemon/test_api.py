@@ -15,25 +15,27 @@ from olafctl.cli import main
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import olaf_pb2, schema
 from olafctl.daemon.api.calls import Owned
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.membership.operations import Operations
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
-from tests.daemon.conftest import held, lab
-from tests.daemon.pair import Pair
+from tests.daemon.conftest import lab, read_held
+from tests.daemon.pair import DaemonPair
 
 
-def owned(controller: Controller) -> dict[str, Owned]:
+def own_deployment(controller: Controller) -> dict[str, Owned]:
     """Return the laboratory's deployment, for a server."""
     bed = lab()
     admission, notices = Admission(controller, bed), Notices(controller, bed)
-    return {"lab": Owned(controller, admission, Operations(ground(bed)), notices, bed.udp_port, lambda: None)}
+    return {
+        "lab": Owned(controller, admission, Operations(make_ground(bed)), notices, bed.udp_port, lambda: None)
+    }
 
 
 TOKEN = "correct horse battery"
@@ -42,21 +44,21 @@ TOKEN = "correct horse battery"
 @pytest.fixture
 def server(controller: Controller, tmp_path: Path) -> Iterator[Server]:
     """Serves at a UNIX socket."""
-    served = Server(owned(controller), f"unix:{tmp_path}/d/olaf.sock")
+    served = Server(own_deployment(controller), f"unix:{tmp_path}/d/olaf.sock")
     yield served
     served.stop()
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address) as connected:
+def client(server: Server) -> Iterator[DaemonClient]:
+    with DaemonClient(server.address) as connected:
         yield connected
 
 
-def test_a_cluster_lives_and_dies(client: Client, pair: Pair) -> None:
+def test_a_cluster_lives_and_dies(client: DaemonClient, pair: DaemonPair) -> None:
     made = client.call("CreateCluster", name="red", values=1000, mode=3)
     assert (made.segments, made.epoch, made.mode) == (3, 1, 3)
-    empty = held(pair)
+    empty = read_held(pair)
     joined = client.call("Join", cluster="red", ip="10.0.1.1", port=2, name="w1", mtu=1600)
     assert (joined.number, joined.udp_port, joined.mac) == (0, 20300, "02:00:0a:00:01:01")
     assert client.call("SetThreshold", cluster="red", threshold=1).threshold == 1
@@ -70,17 +72,17 @@ def test_a_cluster_lives_and_dies(client: Client, pair: Pair) -> None:
     assert client.call("MoveWorker", worker="w1", cluster="blue").cluster == "blue"
     assert client.call("Leave", worker="w1").name == "w1"
     assert client.call("DeleteCluster", cluster="blue").members == 0
-    assert held(pair) == empty
+    assert read_held(pair) == empty
 
 
-def test_a_refusal_carries_its_problems(client: Client) -> None:
+def test_a_refusal_carries_its_problems(client: DaemonClient) -> None:
     with pytest.raises(BadInput, match=r"ip: '10.0.1' is not an IPv4 address \(give one such as 10.0.1.1\)"):
         client.call("Join", cluster="red", ip="10.0.1", port=2)
     with pytest.raises(BadInput, match="the daemon owns no deployment 'other'"):
         client.call("Leave", deployment="other", worker="w1")
 
 
-def test_watching_resumes_where_it_ended(client: Client) -> None:
+def test_watching_resumes_where_it_ended(client: DaemonClient) -> None:
     client.call("CreateCluster", name="red", key="ab" * 16)
     [deployment] = client.call("GetStatus").deployments
     client.call("Join", cluster="red", ip="10.0.1.1", port=2, name="w1")
@@ -95,7 +97,7 @@ def test_watching_resumes_where_it_ended(client: Client) -> None:
         next(client.watch("", "999999"))
 
 
-def test_no_answer_shows_a_key(client: Client) -> None:
+def test_no_answer_shows_a_key(client: DaemonClient) -> None:
     key = "5ec2e7" * 8
     made = client.call("CreateCluster", name="red", key=key)
     seen = [str(made), str(client.call("GetStatus")), str(next(client.watch("", "1")))]
@@ -105,19 +107,19 @@ def test_no_answer_shows_a_key(client: Client) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0"])
 def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, address: str) -> None:
-    controllers = owned(controller)
+    controllers = own_deployment(controller)
     with pytest.raises(BadInput, match="give a token, or a client authority"):
         Server(controllers, address)
     server = Server(controllers, address, token=TOKEN)
     try:
         for token in ("", "wrong"):
-            with Client(server.address, token=token) as stranger:
+            with DaemonClient(server.address, token=token) as stranger:
                 for call in schema.CALLS.keys() - {"Watch"}:
                     with pytest.raises(OlafError, match="needs the daemon's token"):
                         stranger.call(call)
                 with pytest.raises(OlafError, match="needs the daemon's token"):
                     next(stranger.watch())
-        with Client(server.address, token=TOKEN) as friend:
+        with DaemonClient(server.address, token=TOKEN) as friend:
             assert friend.call("GetStatus").deployments[0].clusters[:] == []
     finally:
         server.stop()
@@ -125,36 +127,36 @@ def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, 
 
 def test_beyond_loopback_serving_in_clear_is_refused(controller: Controller) -> None:
     with pytest.raises(BadInput, match="add a certificate for TLS"):
-        Server(owned(controller), "0.0.0.0:0", token=TOKEN)
+        Server(own_deployment(controller), "0.0.0.0:0", token=TOKEN)
 
 
 def test_a_certificate_of_the_authority_lets_a_client_in(controller: Controller, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    issue(ours, "server", ("127.0.0.1",), 1)
+    issue_pair(ours, "server", ("127.0.0.1",), 1)
     for folder in (ours, theirs):
-        issue(folder, "client", (), 1)
+        issue_pair(folder, "client", (), 1)
     tls = Tls(ours / "server.pem", ours / "server.key", ours / "ca.pem")
-    server = Server(owned(controller), "127.0.0.1:0", tls)
+    server = Server(own_deployment(controller), "127.0.0.1:0", tls)
     try:
-        with Client(server.address, certificates=ours) as friend:
+        with DaemonClient(server.address, certificates=ours) as friend:
             assert friend.call("GetStatus").deployments[0].name == "lab"
         (theirs / "ca.pem").write_bytes((ours / "ca.pem").read_bytes())
         strangers: tuple[Path | None, ...] = (theirs, None)
         for presented in strangers:
             refused = pytest.raises(OlafError, match="it ends the connection")
-            with Client(server.address, certificates=presented, timeout=20) as stranger, refused:
+            with DaemonClient(server.address, certificates=presented, timeout=20) as stranger, refused:
                 stranger.call("GetStatus")
     finally:
         server.stop()
 
 
 def test_a_pair_is_made_once_and_its_key_is_its_owners_alone(tmp_path: Path) -> None:
-    _, key = issue(tmp_path / "certs", "client", (), 1)
+    _, key = issue_pair(tmp_path / "certs", "client", (), 1)
     assert key.stat().st_mode & 0o077 == 0
     with pytest.raises(BadInput, match="a pair called 'client' already"):
-        issue(tmp_path / "certs", "client", (), 1)
+        issue_pair(tmp_path / "certs", "client", (), 1)
     with pytest.raises(BadInput, match="is not a file name"):
-        issue(tmp_path / "certs", "../client", (), 1)
+        issue_pair(tmp_path / "certs", "../client", (), 1)
 
 
 def test_the_socket_is_its_owners_alone(server: Server) -> None:
@@ -162,9 +164,11 @@ def test_the_socket_is_its_owners_alone(server: Server) -> None:
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
 
 
-def test_damaged_messages_are_refused_and_change_nothing(client: Client, server: Server, pair: Pair) -> None:
+def test_damaged_messages_are_refused_and_change_nothing(
+    client: DaemonClient, server: Server, pair: DaemonPair
+) -> None:
     client.call("CreateCluster", name="red")
-    before, chance = held(pair), random.Random(1)
+    before, chance = read_held(pair), random.Random(1)
     good = olaf_pb2.JoinRequest(cluster="red", ip="10.0.1.1", port=9, name="w").SerializeToString()
     with grpc.insecure_channel(server.address) as channel:
         for _ in range(300):
@@ -182,7 +186,7 @@ def test_damaged_messages_are_refused_and_change_nothing(client: Client, server:
         with pytest.raises(grpc.RpcError) as refused:
             channel.unary_unary(f"/{schema.SERVICE}/Join")(bytes(1 << 20), timeout=30)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert held(pair) == before
+    assert read_held(pair) == before
 
 
 def test_the_api_has_every_mode_by_the_number_it_has_elsewhere() -> None:
@@ -280,4 +284,4 @@ def test_a_taken_address_is_reported(controller: Controller) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OlafError, match="cannot listen"):
-            Server(owned(controller), address, token=TOKEN)
+            Server(own_deployment(controller), address, token=TOKEN)

@@ -11,13 +11,13 @@ from threading import Thread
 
 import pytest
 
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.operate.audit import AuditLog, read
+from olafctl.daemon.operate.audit import AuditLog, read_audit_log
 from olafswitch.errors import BadInput, OlafError
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.test_api import owned
+from tests.daemon.test_api import own_deployment
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def log(path: Path) -> Iterator[AuditLog]:
     opened.close()
 
 
-def filled(path: Path, lines: int) -> list[bytes]:
+def fill_log(path: Path, lines: int) -> list[bytes]:
     log = AuditLog(path)
     for number in range(lines):
         log.append("unix", f"Call{number}", "ok").result(DEADLINE)
@@ -44,16 +44,16 @@ def filled(path: Path, lines: int) -> list[bytes]:
 def test_changes_and_refusals_are_noted_without_keys(
     controller: Controller, log: AuditLog, path: Path
 ) -> None:
-    server = Server(owned(controller), f"unix:{path.parent}/d/olaf.sock", audit=log)
+    server = Server(own_deployment(controller), f"unix:{path.parent}/d/olaf.sock", audit=log)
     try:
-        with Client(server.address, timeout=DEADLINE) as client:
+        with DaemonClient(server.address, timeout=DEADLINE) as client:
             client.call("CreateCluster", name="red", key="5ec2e7" * 8)
             with pytest.raises(BadInput):
                 client.call("Leave", worker="w1")
             client.call("GetStatus")
     finally:
         server.stop()
-    lines = list(read(path))
+    lines = list(read_audit_log(path))
     assert [(line["who"], line["what"]) for line in lines] == [("unix", "CreateCluster"), ("unix", "Leave")]
     assert lines[0]["request"] == {"name": "red", "key": "given"}
     assert (lines[0]["outcome"], "does not exist" in lines[1]["outcome"]) == ("ok", True)
@@ -67,7 +67,7 @@ def test_only_its_owner_may_read_it(log: AuditLog, path: Path) -> None:
 def test_an_outcome_that_is_not_utf8_is_noted(log: AuditLog, path: Path) -> None:
     for outcome in ("cannot be used: /srv/caf\udce9", "ok"):
         log.append("unix", "Leave", outcome).result(DEADLINE)
-    assert [line["outcome"] for line in read(path)] == ["cannot be used: /srv/caf\udce9", "ok"]
+    assert [line["outcome"] for line in read_audit_log(path)] == ["cannot be used: /srv/caf\udce9", "ok"]
 
 
 def test_many_at_once_are_all_there(log: AuditLog, path: Path) -> None:
@@ -80,27 +80,27 @@ def test_many_at_once_are_all_there(log: AuditLog, path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(list(read(path))) == 400
+    assert len(list(read_audit_log(path))) == 400
 
 
 def test_the_chain_goes_on_after_a_restart_and_a_rotation(path: Path) -> None:
-    filled(path, 3)
-    filled(path, 2)
+    fill_log(path, 3)
+    fill_log(path, 2)
     log = AuditLog(path)
     path.rename(path.with_suffix(".1"))
     log.append("unix", "Join", "ok").result(DEADLINE)
     log.close()
-    old = list(read(path.with_suffix(".1")))
+    old = list(read_audit_log(path.with_suffix(".1")))
     assert len(old) == 5
-    [new] = read(path)
+    [new] = read_audit_log(path)
     joined = path.with_suffix(".all")
     joined.write_bytes(path.with_suffix(".1").read_bytes() + path.read_bytes())
-    assert list(read(joined))[-1] == new
+    assert list(read_audit_log(joined))[-1] == new
 
 
 @pytest.mark.parametrize("damage", ["changed", "removed", "inserted", "swapped"])
 def test_a_line_that_was_tampered_with_shows(path: Path, damage: str) -> None:
-    lines = filled(path, 5)
+    lines = fill_log(path, 5)
     match damage:
         case "changed":
             lines[1] = lines[1].replace(b"Call1", b"Call9")
@@ -112,15 +112,15 @@ def test_a_line_that_was_tampered_with_shows(path: Path, damage: str) -> None:
             lines[1], lines[2] = lines[2], lines[1]
     path.write_bytes(b"".join(lines))
     with pytest.raises(OlafError, match=r"audit\.log:[23]: does not follow from the line before it"):
-        list(read(path))
+        list(read_audit_log(path))
 
 
 def test_a_line_cut_off_by_a_crash_is_found_and_the_log_goes_on(path: Path) -> None:
-    lines = filled(path, 2)
+    lines = fill_log(path, 2)
     path.write_bytes(b"".join(lines)[:-20])
-    filled(path, 1)
+    fill_log(path, 1)
     with pytest.raises(OlafError, match=r"audit\.log:2: is not a line of an audit log"):
-        list(read(path))
+        list(read_audit_log(path))
     assert len(path.read_bytes().splitlines()) == 3
 
 
@@ -130,7 +130,7 @@ def test_processes_that_write_one_log_keep_one_chain(log: AuditLog, path: Path) 
         for each in (log, other):
             each.append("unix", f"Call{number}", "ok").result(DEADLINE)
     other.close()
-    assert [line["what"] for line in read(path)] == [f"Call{n // 2}" for n in range(8)]
+    assert [line["what"] for line in read_audit_log(path)] == [f"Call{n // 2}" for n in range(8)]
 
 
 def test_what_something_else_appended_meanwhile_breaks_the_chain(log: AuditLog, path: Path) -> None:
@@ -141,7 +141,7 @@ def test_what_something_else_appended_meanwhile_breaks_the_chain(log: AuditLog, 
         file.write(json.dumps(forged).encode() + b"\n")
     log.append("unix", "Halt", "ok").result(DEADLINE)
     with pytest.raises(OlafError, match=r"audit\.log:3: does not follow"):
-        list(read(path))
+        list(read_audit_log(path))
 
 
 def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_missing_folder_is_reported_until_it_is_back(log: AuditLog, path: Path
             log.append("unix", "Leave", "ok").result(DEADLINE)
     path.parent.with_name("away").rename(path.parent)
     log.append("unix", "Halt", "ok").result(DEADLINE)
-    assert [line["what"] for line in read(path)] == ["Join", "Halt"]
+    assert [line["what"] for line in read_audit_log(path)] == ["Join", "Halt"]
 
 
 def test_a_log_begun_by_another_daemon_stays_the_others(log: AuditLog, path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_log_begun_by_another_daemon_stays_the_others(log: AuditLog, path: Pat
     log.append("unix", "Halt", "ok").result(DEADLINE)
     joined = path.with_suffix(".all")
     joined.write_bytes(path.with_suffix(".1").read_bytes() + path.read_bytes())
-    assert [line["what"] for line in read(joined)] == ["Join", "Halt"]
+    assert [line["what"] for line in read_audit_log(joined)] == ["Join", "Halt"]
 
 
 @contextmanager
@@ -191,31 +191,31 @@ def test_a_line_that_fits_the_disk_in_part_is_refused_whole(log: AuditLog, path:
     with files_of_at_most(path.stat().st_size + 20), pytest.raises(OlafError, match="make room on its disk"):
         log.append("unix", "Leave", "ok").result(DEADLINE)
     log.append("unix", "Halt", "ok").result(DEADLINE)
-    assert [line["what"] for line in read(path)] == ["Join", "Halt"]
+    assert [line["what"] for line in read_audit_log(path)] == ["Join", "Halt"]
 
 
 @pytest.mark.parametrize("left", [0, 2])
 def test_lines_that_are_cut_off_at_the_end_show(path: Path, left: int) -> None:
-    lines = filled(path, 4)
+    lines = fill_log(path, 4)
     path.write_bytes(b"".join(lines[:left]))
     with pytest.raises(OlafError, match="lines at its end are missing"):
-        list(read(path))
+        list(read_audit_log(path))
 
 
 def test_a_log_that_was_cut_off_is_gone_on_with_so_that_it_shows(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lines = filled(path, 4)
+    lines = fill_log(path, 4)
     path.write_bytes(b"".join(lines[:2]))
-    filled(path, 1)
+    fill_log(path, 1)
     assert "lines at its end are missing" in caplog.text
     with pytest.raises(OlafError, match=r"audit.log:3: does not follow from the line before it"):
-        list(read(path))
+        list(read_audit_log(path))
 
 
 @pytest.mark.parametrize("meanwhile", ["the daemon runs", "no daemon runs"])
 def test_a_log_that_was_emptied_does_not_look_rotated(path: Path, meanwhile: str) -> None:
-    filled(path, 4)
+    fill_log(path, 4)
     log = AuditLog(path)
     if meanwhile == "no daemon runs":
         log.close()
@@ -225,20 +225,20 @@ def test_a_log_that_was_emptied_does_not_look_rotated(path: Path, meanwhile: str
     log.append("unix", "Join", "ok").result(DEADLINE)
     log.close()
     with pytest.raises(OlafError, match="it was emptied"):
-        list(read(path))
-    filled(path, 1)
+        list(read_audit_log(path))
+    fill_log(path, 1)
     with pytest.raises(OlafError, match="it was emptied"):
-        list(read(path))
+        list(read_audit_log(path))
     path.rename(path.with_suffix(".1"))
-    filled(path, 2)
-    assert len(list(read(path))) == 2
+    fill_log(path, 2)
+    assert len(list(read_audit_log(path))) == 2
 
 
 def test_a_log_that_is_rotated_between_two_daemons_is_whole(path: Path) -> None:
-    filled(path, 4)
+    fill_log(path, 4)
     path.rename(path.with_suffix(".1"))
-    filled(path, 2)
+    fill_log(path, 2)
     [*_, last] = path.with_suffix(".1").read_bytes().splitlines()
-    first, _ = read(path)
+    first, _ = read_audit_log(path)
     assert first["previous"] == hashlib.sha256(last).hexdigest()
-    assert len(list(read(path.with_suffix(".1")))) == 4
+    assert len(list(read_audit_log(path.with_suffix(".1")))) == 4

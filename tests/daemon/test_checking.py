@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.daemon.controller import Controller
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
@@ -17,13 +17,13 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafswitch.p4runtime.session import Change
-from tests.daemon.conftest import DEADLINE, behind_its_back, held, lab
-from tests.daemon.pair import Pair
-from tests.daemon.test_controller import ASK, done, worker
+from tests.daemon.conftest import DEADLINE, behind_its_back, lab, read_held
+from tests.daemon.pair import DaemonPair
+from tests.daemon.test_controller import ASK, answer_of, join_worker
 
 
 @pytest.fixture
-def checking(pair: Pair) -> Iterator[Controller]:
+def checking(pair: DaemonPair) -> Iterator[Controller]:
     """Provide a controller that compares without a pause."""
     controller = Controller(pair, SqliteStore(pair.folder), check_every=0)
     controller.start()
@@ -31,7 +31,7 @@ def checking(pair: Pair) -> Iterator[Controller]:
     controller.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < deadline
@@ -56,73 +56,73 @@ STRAY = TableEntry("forwarding", {"dst_addr": Lpm(0x0A090000, 16)}, "forward", {
 )
 def test_what_others_changed_is_repaired_and_logged(
     checking: Controller,
-    pair: Pair,
+    pair: DaemonPair,
     caplog: pytest.LogCaptureFixture,
     name: str,
     change: Change,
     entity: Entity,
     logged: str,
 ) -> None:
-    done(checking, ASK.create_cluster(Cluster("red")))
-    done(checking, worker(1))
-    before = held(pair)
+    answer_of(checking, ASK.create_cluster(Cluster("red")))
+    answer_of(checking, join_worker(1))
+    before = read_held(pair)
     with caplog.at_level(logging.INFO):
         running = pair.running()
         assert running is not None
         behind_its_back(running, name, change, entity)
-        until(lambda: held(pair) == before and bool(caplog.messages))
+        wait_until(lambda: read_held(pair) == before and bool(caplog.messages))
     assert any(re.search(logged, line) for line in caplog.messages)
 
 
-def test_settings_that_others_changed_are_repaired(checking: Controller, pair: Pair) -> None:
-    done(checking, ASK.create_cluster(Cluster("red", values=366 * 3, mode=Mode.ISWITCH)))
-    done(checking, worker(1))
+def test_settings_that_others_changed_are_repaired(checking: Controller, pair: DaemonPair) -> None:
+    answer_of(checking, ASK.create_cluster(Cluster("red", values=366 * 3, mode=Mode.ISWITCH)))
+    answer_of(checking, join_worker(1))
     before = list(pair.registers.of_indices)
     pair.registers.configure(1, 9, IndexSettings(threshold=9))
-    until(lambda: pair.registers.of_indices == before)
+    wait_until(lambda: pair.registers.of_indices == before)
 
 
 def test_changes_that_go_on_meanwhile_are_no_drift(
-    checking: Controller, pair: Pair, caplog: pytest.LogCaptureFixture
+    checking: Controller, pair: DaemonPair, caplog: pytest.LogCaptureFixture
 ) -> None:
     chance = random.Random(4)
     clusters = ["red", "blue", "green"]
     for cluster in clusters:
-        done(checking, ASK.create_cluster(Cluster(cluster, mode=Mode.ISWITCH)))
+        answer_of(checking, ASK.create_cluster(Cluster(cluster, mode=Mode.ISWITCH)))
     present: set[int] = set()
     with caplog.at_level(logging.INFO):
         for _ in range(300):
             number = chance.randrange(1, 9)
             name = f"w{number}"
             if number not in present:
-                done(checking, worker(number, cluster=chance.choice(clusters)))
+                answer_of(checking, join_worker(number, cluster=chance.choice(clusters)))
                 present.add(number)
             elif chance.random() < 0.5:
-                done(checking, ASK.leave(name))
+                answer_of(checking, ASK.leave(name))
                 present.discard(number)
             else:
-                done(checking, ASK.move(name, chance.choice(clusters)))
+                answer_of(checking, ASK.move(name, chance.choice(clusters)))
         for number in present:
-            done(checking, ASK.leave(f"w{number}"))
+            answer_of(checking, ASK.leave(f"w{number}"))
         for cluster in clusters:
-            done(checking, ASK.delete_cluster(cluster))
+            answer_of(checking, ASK.delete_cluster(cluster))
     assert caplog.messages == []
-    assert held(pair) == desired(lab()).devices
+    assert read_held(pair) == desired_state(lab()).devices
 
 
 def test_a_failed_check_leads_to_a_comparison_before_a_change(
-    checking: Controller, pair: Pair, registers_fail: Callable[[bool], None]
+    checking: Controller, pair: DaemonPair, registers_fail: Callable[[bool], None]
 ) -> None:
-    done(checking, ASK.create_cluster(Cluster("red")))
+    answer_of(checking, ASK.create_cluster(Cluster("red")))
     registers_fail(True)
-    until(lambda: not checking.southbound.ready)
+    wait_until(lambda: not checking.southbound.ready)
     registers_fail(False)
-    done(checking, worker(1))
+    answer_of(checking, join_worker(1))
     assert checking.southbound.ready
 
 
 @pytest.fixture
-def registers_fail(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+def registers_fail(pair: DaemonPair, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Have reads of the queue's settings fail, or no longer."""
     settings = pair.registers.settings
 

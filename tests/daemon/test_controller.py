@@ -7,75 +7,77 @@ from typing import Any
 
 import pytest
 
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.membership.model import Cluster
 from olafctl.membership.operations import MemberWish, Operation, Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.queue.registers import Command, IndexSettings
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
-from olaftest.daemon.daemon_process import until
+from olaftest.daemon.daemon_process import wait_until
 from olaftest.daemon.switch_pair import PairRegisters
-from tests.daemon.conftest import DEADLINE, Started, held, lab
-from tests.daemon.pair import Pair
+from tests.daemon.conftest import DEADLINE, Started, lab, read_held
+from tests.daemon.pair import DaemonPair
 
-ASK = Operations(ground(lab()))
+ASK = Operations(make_ground(lab()))
 
 
-def done(controller: Controller, operation: Operation) -> dict[str, Any]:
+def answer_of(controller: Controller, operation: Operation) -> dict[str, Any]:
     """Return what an operation answers; raises why not."""
     return controller.submit(operation).result(DEADLINE)
 
 
-def worker(number: int, cluster: str = "red", port: int = 2, **more: Any) -> Operation:
+def join_worker(number: int, cluster: str = "red", port: int = 2, **more: Any) -> Operation:
     """Return the join of the worker 10.0.1.``number``."""
     ip = IPv4Address(f"10.0.1.{number}")
     return ASK.join(MemberWish(cluster, ip, port, 41000, name=f"w{number}", **more))
 
 
-def test_a_join_reaches_both_devices_and_a_leave_leaves_nothing(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
-    empty = held(pair)
-    assert empty == desired(lab()).devices
-    first = done(controller, worker(1))
-    second = done(controller, worker(2, port=3))
+def test_a_join_reaches_both_devices_and_a_leave_leaves_nothing(
+    controller: Controller, pair: DaemonPair
+) -> None:
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    empty = read_held(pair)
+    assert empty == desired_state(lab()).devices
+    first = answer_of(controller, join_worker(1))
+    second = answer_of(controller, join_worker(2, port=3))
     assert (first["number"], second["number"]) == (0, 1)
-    assert held(pair)["vnp4_2"].groups[1] == MulticastGroup(1, [Replica(2, 1), Replica(3, 2)])
-    assert len(held(pair)["vnp4_1"].entries) == len(empty["vnp4_1"].entries) + 2
-    done(controller, ASK.leave("w1"))
-    done(controller, ASK.leave("w2"))
-    assert held(pair) == empty
+    assert read_held(pair)["vnp4_2"].groups[1] == MulticastGroup(1, [Replica(2, 1), Replica(3, 2)])
+    assert len(read_held(pair)["vnp4_1"].entries) == len(empty["vnp4_1"].entries) + 2
+    answer_of(controller, ASK.leave("w1"))
+    answer_of(controller, ASK.leave("w2"))
+    assert read_held(pair) == empty
 
 
-def test_a_join_again_changes_nothing_and_keeps_the_number(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
-    done(controller, worker(1))
-    before, revision = held(pair), controller.status().revision
-    assert done(controller, worker(1))["number"] == 0
-    assert (held(pair), controller.status().revision) == (before, revision)
+def test_a_join_again_changes_nothing_and_keeps_the_number(controller: Controller, pair: DaemonPair) -> None:
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    answer_of(controller, join_worker(1))
+    before, revision = read_held(pair), controller.status().revision
+    assert answer_of(controller, join_worker(1))["number"] == 0
+    assert (read_held(pair), controller.status().revision) == (before, revision)
 
 
 def test_a_number_is_used_again_after_its_member_left(controller: Controller) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
     for number in (1, 2, 3):
-        done(controller, worker(number))
-    done(controller, ASK.leave("w2"))
-    again = done(controller, worker(4))
+        answer_of(controller, join_worker(number))
+    answer_of(controller, ASK.leave("w2"))
+    again = answer_of(controller, join_worker(4))
     assert (again["number"], again["replica"]) == (1, 2)
 
 
-def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair) -> None:
+def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: DaemonPair) -> None:
     for name in ("red", "blue"):
-        done(controller, ASK.create_cluster(Cluster(name)))
-    done(controller, worker(1))
-    done(controller, worker(2, cluster="blue"))
-    moved = done(controller, ASK.move("w1", "blue"))
+        answer_of(controller, ASK.create_cluster(Cluster(name)))
+    answer_of(controller, join_worker(1))
+    answer_of(controller, join_worker(2, cluster="blue"))
+    moved = answer_of(controller, ASK.move("w1", "blue"))
     assert (moved["cluster"], moved["number"], moved["replica"]) == ("blue", 1, 1)
-    groups = held(pair)["vnp4_2"].groups
+    groups = read_held(pair)["vnp4_2"].groups
     assert 1 not in groups
     assert groups[2] == MulticastGroup(2, [Replica(2, 1), Replica(2, 2)])
 
@@ -83,12 +85,12 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
-        (worker(1, cluster="green"), "cluster 'green' does not exist.*clusters: blue, red"),
-        (worker(1, port=9), "front port 9 does not exist"),
-        (worker(1, values=5), "a model of 5 values, but 'red' trains one of 300"),
-        (worker(1, mtu=1000), r"an MTU of 1000 bytes, but updates of 'red' take 1250"),
-        (worker(1, mac="02:zz"), "mac: .*02:zz"),
-        (worker(9, worker_id=7), "worker_id: 7 is already w8's"),
+        (join_worker(1, cluster="green"), "cluster 'green' does not exist.*clusters: blue, red"),
+        (join_worker(1, port=9), "front port 9 does not exist"),
+        (join_worker(1, values=5), "a model of 5 values, but 'red' trains one of 300"),
+        (join_worker(1, mtu=1000), r"an MTU of 1000 bytes, but updates of 'red' take 1250"),
+        (join_worker(1, mac="02:zz"), "mac: .*02:zz"),
+        (join_worker(9, worker_id=7), "worker_id: 7 is already w8's"),
         (ASK.join(MemberWish("red", IPv4Address("10.0.0.254"), 2, 1)), "is the address of ps"),
         (
             ASK.join(MemberWish("red", IPv4Address("10.0.1.8"), 2, 1)),
@@ -105,73 +107,73 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_written(
-    controller: Controller, pair: Pair, operation: Operation, reason: str
+    controller: Controller, pair: DaemonPair, operation: Operation, reason: str
 ) -> None:
     for name in ("red", "blue"):
-        done(controller, ASK.create_cluster(Cluster(name, values=300)))
-    done(controller, worker(8, worker_id=7))
-    before, revision = held(pair), controller.status().revision
+        answer_of(controller, ASK.create_cluster(Cluster(name, values=300)))
+    answer_of(controller, join_worker(8, worker_id=7))
+    before, revision = read_held(pair), controller.status().revision
     with pytest.raises(BadInput, match=reason):
-        done(controller, operation)
-    assert (held(pair), controller.status().revision) == (before, revision)
+        answer_of(controller, operation)
+    assert (read_held(pair), controller.status().revision) == (before, revision)
 
 
 def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
-    done(controller, ASK.create_cluster(Cluster("other")))
-    done(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
+    answer_of(controller, ASK.create_cluster(Cluster("other")))
+    answer_of(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH)] * 3
-    done(controller, worker(1))
-    done(controller, worker(2))
+    answer_of(controller, join_worker(1))
+    answer_of(controller, join_worker(2))
     two = IndexSettings(Mode.ISWITCH, threshold=2)  # H follows the members
     assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
-    done(controller, ASK.set_threshold("red", 1))
-    done(controller, ASK.set_reward("red", 0.5))
-    done(controller, ASK.set_halted("red", True))
+    answer_of(controller, ASK.set_threshold("red", 1))
+    answer_of(controller, ASK.set_reward("red", 0.5))
+    answer_of(controller, ASK.set_halted("red", True))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 1, 1, 0x3F000000)] * 3
-    done(controller, ASK.command(Command.FBCAST, "red", 1))
-    done(controller, ASK.command(Command.RESET, "red", None))
+    answer_of(controller, ASK.command(Command.FBCAST, "red", 1))
+    answer_of(controller, ASK.command(Command.RESET, "red", None))
     assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]
-    done(controller, ASK.delete_cluster("red"))
+    answer_of(controller, ASK.delete_cluster("red"))
     assert registers.of_indices == [IndexSettings()] * 16
 
 
 def test_numbered_sums_take_an_h_beyond_the_members(controller: Controller, registers: PairRegisters) -> None:
-    done(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
-    done(controller, worker(1))
-    done(controller, worker(2))
+    answer_of(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
+    answer_of(controller, join_worker(1))
+    answer_of(controller, join_worker(2))
     registers.commands.clear()
-    done(controller, ASK.set_mode("red", Mode.ISWITCH_ASYNC))
+    answer_of(controller, ASK.set_mode("red", Mode.ISWITCH_ASYNC))
     assert registers.commands == [(Command.RESET, 0, 2)]
-    done(controller, ASK.set_threshold("red", 32))
+    answer_of(controller, ASK.set_threshold("red", 32))
     assert registers.of_indices[:3] == [IndexSettings(Mode.ISWITCH_ASYNC, threshold=32)] * 3
     with pytest.raises(BadInput, match=r"has 2 workers, each with up to 16 .*give 1 … 32"):
-        done(controller, ASK.set_threshold("red", 33))
+        answer_of(controller, ASK.set_threshold("red", 33))
     with pytest.raises(BadInput, match=r"32 updates make a result, but the cluster has 2 workers"):
-        done(controller, ASK.set_mode("red", Mode.ISWITCH))
+        answer_of(controller, ASK.set_mode("red", Mode.ISWITCH))
     with pytest.raises(BadInput, match=r"can never make a result: a result counts 65535 at most"):
-        done(controller, ASK.create_cluster(Cluster("blue", mode=Mode.ISWITCH_ASYNC, threshold=65536)))
+        answer_of(controller, ASK.create_cluster(Cluster("blue", mode=Mode.ISWITCH_ASYNC, threshold=65536)))
     assert registers.of_indices[:4] == [IndexSettings(Mode.ISWITCH_ASYNC, threshold=32)] * 3 + [
         IndexSettings()
     ]
     assert registers.commands == [(Command.RESET, 0, 2)]
 
 
-def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> None:
+def test_the_membership_survives_the_daemon(started: Started, pair: DaemonPair) -> None:
     controller = started()
-    done(controller, ASK.create_cluster(Cluster("red")))
-    done(controller, worker(1))
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    answer_of(controller, join_worker(1))
     before, starts = controller.status(), pair.starts
     again = started()
-    done(again, worker(1))
+    answer_of(again, join_worker(1))
     assert (again.status(), pair.starts) == (before, starts)
 
 
-def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) -> None:
+def test_an_interrupted_change_is_undone_at_start(started: Started, pair: DaemonPair) -> None:
     """The daemon ends between the devices and the store: the answer was never given."""
     controller = started()
-    done(controller, ASK.create_cluster(Cluster("red")))
-    before = held(pair)
-    done(controller, worker(1))
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    before = read_held(pair)
+    answer_of(controller, join_worker(1))
     rows = SqliteStore(pair.folder)
     _, stored = rows.rows()
     row = stored["member/w1"]
@@ -179,9 +181,9 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
     rows.begin({"member/w1": row})
     rows.close()
     again = started()
-    done(again, ASK.create_cluster(Cluster("blue")))
+    answer_of(again, ASK.create_cluster(Cluster("blue")))
     assert [member["name"] for member in again.status().members] == []
-    assert held(pair) == before
+    assert read_held(pair) == before
     store = SqliteStore(pair.folder)
     assert store.intent() is None
     store.close()
@@ -189,45 +191,47 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
 
 @pytest.mark.parametrize("block", ["vnp4_1", "vnp4_2"])
 def test_a_switch_that_vanished_returns_with_everything(
-    controller: Controller, pair: Pair, block: str
+    controller: Controller, pair: DaemonPair, block: str
 ) -> None:
-    done(controller, ASK.create_cluster(Cluster("red", values=360 * 2, mode=Mode.ISWITCH)))
-    done(controller, worker(1))
-    before, settings = held(pair), list(pair.registers.of_indices)
+    answer_of(controller, ASK.create_cluster(Cluster("red", values=360 * 2, mode=Mode.ISWITCH)))
+    answer_of(controller, join_worker(1))
+    before, settings = read_held(pair), list(pair.registers.of_indices)
     pair.kill(block)
     answers = []
     for number in range(2, 100):  # the first ones may meet a stream that is just ending
         try:
-            answers.append(done(controller, worker(number))["name"])
+            answers.append(answer_of(controller, join_worker(number))["name"])
             break
         except OlafError:
             continue
     assert answers
-    done(controller, ASK.leave(answers[0]))
-    assert held(pair) == before
+    answer_of(controller, ASK.leave(answers[0]))
+    assert read_held(pair) == before
     assert pair.registers.of_indices == settings
 
 
-def test_while_the_devices_are_unreachable_changes_are_refused(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
+def test_while_the_devices_are_unreachable_changes_are_refused(
+    controller: Controller, pair: DaemonPair
+) -> None:
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
     before = controller.status()
     pair.unreachable = True
     pair.kill("vnp4_1")
     with pytest.raises(OlafError):
-        done(controller, worker(1))
+        answer_of(controller, join_worker(1))
     with pytest.raises(Unavailable, match="lab: nothing was changed"):
-        done(controller, worker(1))
+        answer_of(controller, join_worker(1))
     assert controller.status().members == before.members
     pair.unreachable = False
-    done(controller, worker(1))
+    answer_of(controller, join_worker(1))
     assert [member["name"] for member in controller.status().members] == ["w1"]
 
 
 def test_a_defect_is_answered_and_survived(
-    controller: Controller, pair: Pair, monkeypatch: pytest.MonkeyPatch
+    controller: Controller, pair: DaemonPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
-    before = held(pair)
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    before = read_held(pair)
 
     def broken(*_: object) -> None:
         raise ValueError("a defect")
@@ -235,36 +239,39 @@ def test_a_defect_is_answered_and_survived(
     with monkeypatch.context() as patch:
         patch.setattr(controller.southbound, "apply", broken)
         with pytest.raises(Unavailable, match="not known"):
-            done(controller, worker(1))
-    second = done(controller, worker(2))
+            answer_of(controller, join_worker(1))
+    second = answer_of(controller, join_worker(2))
     assert second["number"] == 0, "nothing of the first is left"
-    done(controller, ASK.leave("w2"))
-    assert held(pair) == before
+    answer_of(controller, ASK.leave("w2"))
+    assert read_held(pair) == before
 
 
-def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, pair: Pair) -> None:
+def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, pair: DaemonPair) -> None:
     """As by the addresses of one NIC, and by workers behind a router."""
-    done(controller, ASK.create_cluster(Cluster("red")))
-    done(controller, ASK.create_cluster(Cluster("blue")))
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
+    answer_of(controller, ASK.create_cluster(Cluster("blue")))
     router = "02:aa:00:00:00:01"
-    done(controller, worker(1, mac=router))
-    alone = held(pair)
-    done(controller, worker(2, cluster="blue", mac=router))
+    answer_of(controller, join_worker(1, mac=router))
+    alone = read_held(pair)
+    answer_of(controller, join_worker(2, cluster="blue", mac=router))
     assert router_of(pair) == alone_of(alone)
     with pytest.raises(BadInput, match=f"mac: {router} is the MAC address of w[12], behind port 2"):
-        done(controller, worker(3, port=3, mac=router.upper()))
-    assert done(controller, worker(2, cluster="blue", mac=router.upper().replace(":", "-")))["mac"] == router
+        answer_of(controller, join_worker(3, port=3, mac=router.upper()))
+    assert (
+        answer_of(controller, join_worker(2, cluster="blue", mac=router.upper().replace(":", "-")))["mac"]
+        == router
+    )
     with pytest.raises(BadInput, match="behind port 2"):
-        done(controller, ASK.move("w1", port=3))
-    done(controller, ASK.leave("w1"))
+        answer_of(controller, ASK.move("w1", port=3))
+    answer_of(controller, ASK.leave("w1"))
     assert router_of(pair) == alone_of(alone), "the other one is still reached by it"
-    done(controller, ASK.leave("w2"))
+    answer_of(controller, ASK.leave("w2"))
     assert router_of(pair) == []
 
 
-def router_of(pair: Pair) -> list[TableEntry]:
+def router_of(pair: DaemonPair) -> list[TableEntry]:
     """Return what VNP4₂ knows of the way to the router of the test above."""
-    return alone_of(held(pair))
+    return alone_of(read_held(pair))
 
 
 def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
@@ -273,9 +280,9 @@ def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
 
 
 def test_the_staleness_rule_needs_acknowledged_updates(controller: Controller, registers: Any) -> None:
-    done(controller, ASK.create_cluster(Cluster("red", staleness_bound=8)))
+    answer_of(controller, ASK.create_cluster(Cluster("red", staleness_bound=8)))
     assert registers.of_indices[0] == IndexSettings(stale_enable=1, stale_bound=8)
-    done(controller, ASK.set_staleness("red", 0))
+    answer_of(controller, ASK.set_staleness("red", 0))
     assert registers.of_indices[0] == IndexSettings(stale_enable=1, stale_bound=0)
     for refused in (
         ASK.set_mode("red", Mode.ISWITCH),
@@ -285,8 +292,8 @@ def test_the_staleness_rule_needs_acknowledged_updates(controller: Controller, r
         ASK.create_cluster(Cluster("numbered", mode=Mode.ISWITCH_ASYNC, staleness_bound=1)),
     ):
         with pytest.raises(BadInput, match=r"staleness|answers its updates"):
-            done(controller, refused)
-    done(controller, ASK.set_staleness("red", None))
+            answer_of(controller, refused)
+    answer_of(controller, ASK.set_staleness("red", None))
     assert registers.of_indices[0] == IndexSettings()
 
 
@@ -294,11 +301,11 @@ def test_the_staleness_rule_needs_acknowledged_updates(controller: Controller, r
 def test_a_reward_threshold_that_no_register_holds_is_refused(
     controller: Controller, threshold: float
 ) -> None:
-    done(controller, ASK.create_cluster(Cluster("red")))
+    answer_of(controller, ASK.create_cluster(Cluster("red")))
     with pytest.raises(BadInput, match="a reward threshold of"):
-        done(controller, ASK.create_cluster(Cluster("blue", reward_threshold=threshold)))
+        answer_of(controller, ASK.create_cluster(Cluster("blue", reward_threshold=threshold)))
     with pytest.raises(BadInput, match="a reward threshold of"):
-        done(controller, ASK.set_reward("red", threshold))
+        answer_of(controller, ASK.set_reward("red", threshold))
     assert [cluster["name"] for cluster in controller.status().clusters] == ["red"]
 
 
@@ -317,11 +324,11 @@ def test_a_cluster_that_could_not_work_is_refused(
     controller: Controller, operation: Operation, reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason):
-        done(controller, operation)
+        answer_of(controller, operation)
 
 
 def test_a_damaged_page_of_the_store_is_found_without_a_change(
-    pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    pair: DaemonPair, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The controller has read it, and does not need it before the next start."""
     store = SqliteStore(pair.folder)
@@ -330,12 +337,12 @@ def test_a_damaged_page_of_the_store_is_found_without_a_change(
     controller = Controller(pair, SqliteStore(pair.folder), check_every=0.05)
     controller.start()
     try:
-        until(lambda: controller.status(summary=True).ready)
+        wait_until(lambda: controller.status(summary=True).ready)
         file = pair.folder / "membership.db"
         with file.open("r+b") as pages:
             pages.seek(4096 * (file.stat().st_size // 4096 // 2))
             pages.write(b"\xff" * 4096)
-        until(lambda: not controller.status(summary=True).ready)
+        wait_until(lambda: not controller.status(summary=True).ready)
         assert "is damaged" in controller.status(summary=True).problem
         assert "olafctl restore" in controller.status(summary=True).problem
         assert sum("is damaged" in record.getMessage() for record in caplog.records) == 1

@@ -12,15 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from olafctl.cli.main import olafctl
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.api.client import Client
-from olafctl.daemon.daemon import Shared, serving
+from olafctl.daemon.api.client import DaemonClient
+from olafctl.daemon.daemon import Shared, serve_deployments
 from olafctl.daemon.site import Deployment, Site
 from olafctl.targets import processes, registry, testbeds
 from olaftest.daemon import etcd_server
-from olaftest.daemon.daemon_process import until
+from olaftest.daemon.daemon_process import wait_until
 from tests.cli.conftest import Run, run, state
 from tests.daemon.conftest import needs_etcd
 
@@ -46,12 +46,12 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(state: Path, file: Path) -> Iterator[Store]:
     """Provide a twin, without a daemon."""
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    deploy(testbeds.load(file), lambda step: None)
+    deploy_testbed(testbeds.load_testbed(file), lambda step: None)
     made = Store(folder_of("ended"))
     yield made
-    destroy(made)
+    destroy_deployment(made)
 
 
 @pytest.fixture
@@ -62,25 +62,25 @@ def engine(store: Store) -> psutil.Process:
 
 
 @pytest.fixture
-def etcd() -> Iterator[etcd_server.Cluster]:
+def etcd() -> Iterator[etcd_server.EtcdCluster]:
     needs_etcd()
-    with etcd_server.cluster(1) as made:
+    with etcd_server.running_cluster(1) as made:
         yield made
 
 
 @pytest.fixture
-def endpoint(etcd: etcd_server.Cluster) -> str:
+def endpoint(etcd: etcd_server.EtcdCluster) -> str:
     return etcd.endpoints[0]
 
 
 def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
     store: Store, file: Path, endpoint: str, run: Run, state: Path
 ) -> None:
-    site = Deployment(store, testbeds.load(file), lambda step: None)
+    site = Deployment(store, testbeds.load_testbed(file), lambda step: None)
     shared = Shared([endpoint])
     with (
-        serving([site], f"unix:{state}/d/olaf.sock", shared=shared) as server,
-        Client(server.address) as client,
+        serve_deployments([site], f"unix:{state}/d/olaf.sock", shared=shared) as server,
+        DaemonClient(server.address) as client,
     ):
         client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
     ended = run("status", "--json")
@@ -99,16 +99,16 @@ def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
 
 
 def test_an_etcd_that_is_away_is_not_drift(
-    store: Store, file: Path, run: Run, state: Path, etcd: etcd_server.Cluster
+    store: Store, file: Path, run: Run, state: Path, etcd: etcd_server.EtcdCluster
 ) -> None:
-    site = Deployment(store, testbeds.load(file), lambda step: None)
+    site = Deployment(store, testbeds.load_testbed(file), lambda step: None)
     with (
-        serving([site], f"unix:{state}/d/olaf.sock", shared=Shared(etcd.endpoints)) as server,
-        Client(server.address) as client,
+        serve_deployments([site], f"unix:{state}/d/olaf.sock", shared=Shared(etcd.endpoints)) as server,
+        DaemonClient(server.address) as client,
     ):
         client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
         etcd.kill(0)
-        until(lambda: "the store cannot be read" in run("status").out)
+        wait_until(lambda: "the store cannot be read" in run("status").out)
         report = json.loads(run("status", "--json").out)
         assert (report["running"], report["drift"]) == (True, [])
         assert "etcd does not answer" in report["membership_unread"]
@@ -116,7 +116,7 @@ def test_an_etcd_that_is_away_is_not_drift(
         assert "nothing was changed: it is not known who leads: " in refused.err
         assert "etcd does not answer" in refused.err
         etcd.start(0)
-        until(lambda: run("worker", "join", "red", "10.0.1.8", "--port", 3).code == 0)
+        wait_until(lambda: run("worker", "join", "red", "10.0.1.8", "--port", 3).code == 0)
         assert run("status").code == 0
 
 
@@ -149,8 +149,8 @@ def test_a_stopped_engine_is_reported_at_once_without_a_daemon(
 def test_a_stopped_engine_is_reported_soon_with_a_daemon(
     store: Store, file: Path, engine: psutil.Process, run: Run, state: Path
 ) -> None:
-    site = Deployment(store, testbeds.load(file), lambda step: None)
-    with serving([site], f"unix:{state}/d/olaf.sock"):
+    site = Deployment(store, testbeds.load_testbed(file), lambda step: None)
+    with serve_deployments([site], f"unix:{state}/d/olaf.sock"):
         assert run("worker", "join", "red", "10.0.1.9", "--port", 3).code == 0
         engine.suspend()
         try:
@@ -174,8 +174,8 @@ def test_a_daemon_keeps_the_target_that_runs(
         served.extend(site.testbed.target for site in sites)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("olafctl.daemon.daemon.serving", serves)
-    deploy(testbeds.load(file, target="software"), lambda step: None)
+    monkeypatch.setattr("olafctl.daemon.daemon.serve_deployments", serves)
+    deploy_testbed(testbeds.load_testbed(file, target="software"), lambda step: None)
     for words in ([], [file], [file, "--target", "software"]):
         CliRunner().invoke(olafctl, ["daemon", *map(str, words), *quiet])
     refused = CliRunner().invoke(olafctl, ["daemon", str(file), "--target", "twin", *quiet])

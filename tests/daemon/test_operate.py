@@ -25,23 +25,23 @@ from olafctl import paths
 from olafctl.cli import main
 from olafctl.daemon.ages import KNOWN_SECONDS, Reported
 from olafctl.daemon.api import olaf_pb2
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.server import HEALTH, Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate import systemd
 from olafctl.daemon.operate.metrics import Metrics, send_probability
 from olafctl.daemon.web.looks import Looks
 from olafctl.daemon.web.server import Web
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
-from olaftest.daemon.daemon_process import until
+from olaftest.daemon.daemon_process import wait_until
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.pair import Pair
-from tests.daemon.test_api import TOKEN, Run, owned, run
+from tests.daemon.pair import DaemonPair
+from tests.daemon.test_api import TOKEN, Run, own_deployment, run
 
 __all__ = ["run"]
 HEAD = {
@@ -52,13 +52,13 @@ SHOWN = [register.name for register in REGISTERS if register.access in (Access.S
 
 
 @pytest.fixture
-def metrics(controller: Controller, pair: Pair) -> Metrics:
+def metrics(controller: Controller, pair: DaemonPair) -> Metrics:
     """Return metrics of a daemon whose queue has counted something."""
     for number, name in enumerate(["slots", *SHOWN], 1):
         pair.registers.write(name, number)
     ages = Reported[int]()
     ages.put({"red": 250_000_000})
-    lab = owned(controller)["lab"]
+    lab = own_deployment(controller)["lab"]
     staleness = Reported[Any]()
     noted = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
     staleness.put({"red": noted})
@@ -72,14 +72,14 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
 
 @pytest.fixture
 def server(controller: Controller, metrics: Metrics, tmp_path: Path) -> Iterator[Server]:
-    served = Server(owned(controller), f"unix:{tmp_path}/d/olaf.sock", called=metrics.called)
+    served = Server(own_deployment(controller), f"unix:{tmp_path}/d/olaf.sock", called=metrics.count_call)
     yield served
     served.stop()
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    with Client(server.address, timeout=DEADLINE) as connected:
+def client(server: Server) -> Iterator[DaemonClient]:
+    with DaemonClient(server.address, timeout=DEADLINE) as connected:
         yield connected
 
 
@@ -88,10 +88,10 @@ def nothing_watched() -> Looks:
     return Looks(dict, None)
 
 
-def samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
+def read_samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
     """Values by the name of their metric and by their labels' values, in the order of the labels' names."""
     found: dict[str, dict[tuple[str, ...], float]] = {}
-    for family in text_string_to_metric_families(metrics.exposition().decode()):
+    for family in text_string_to_metric_families(metrics.expose_metrics().decode()):
         for each in family.samples:
             found.setdefault(each.name, {})[tuple(value for _, value in sorted(each.labels.items()))] = (
                 each.value
@@ -99,12 +99,12 @@ def samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
     return found
 
 
-def test_metrics_tell_calls_members_and_the_queue(client: Client, metrics: Metrics) -> None:
+def test_metrics_tell_calls_members_and_the_queue(client: DaemonClient, metrics: Metrics) -> None:
     client.call("CreateCluster", name="red")
     client.call("Join", cluster="red", ip="10.0.1.1", port=2)
     with pytest.raises(BadInput):
         client.call("Join", cluster="blue", ip="10.0.1.2", port=2)
-    seen = samples(metrics)
+    seen = read_samples(metrics)
     assert seen["olaf_calls_total"][("Join", "ok")] == 1
     assert seen["olaf_calls_total"][("Join", "invalid_argument")] == 1
     assert seen["olaf_call_seconds_count"][("Join",)] == 2
@@ -123,9 +123,9 @@ def test_what_workers_should_send(metrics: Metrics) -> None:
     assert send_probability({"slots": 4, "active_clusters": 0}) == 1.0
 
 
-def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, metrics: Metrics) -> None:
+def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: DaemonClient, metrics: Metrics) -> None:
     client.call("CreateCluster", name="red")
-    exported, counters = samples(metrics), set(SHOWN)
+    exported, counters = read_samples(metrics), set(SHOWN)
     assert exported["olaf_age_of_model_seconds"] == {("red", "lab"): 0.25}
     assert exported["olaf_update_staleness_sum"] == {("red", "lab"): 10}
     bounds = zip(("0", "1", "2", "4", "8", "+Inf"), (1, 2, 2, 3, 4, 4), strict=True)
@@ -156,7 +156,9 @@ def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, met
         assert all(any(re.fullmatch(part, name) for name in counters) for part in text.split("|")), text
 
 
-def get(address: str, path: str, token: str = "", tls: ssl.SSLContext | None = None) -> tuple[int, bytes]:
+def get_page(
+    address: str, path: str, token: str = "", tls: ssl.SSLContext | None = None
+) -> tuple[int, bytes]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"{'https' if tls else 'http'}://{address}{path}", headers=headers)
     try:
@@ -167,42 +169,42 @@ def get(address: str, path: str, token: str = "", tls: ssl.SSLContext | None = N
 
 
 def test_health_and_readiness_over_http_and_grpc(
-    controller: Controller, client: Client, server: Server, metrics: Metrics, pair: Pair
+    controller: Controller, client: DaemonClient, server: Server, metrics: Metrics, pair: DaemonPair
 ) -> None:
     client.call("CreateCluster", name="red")
-    web = Web(nothing_watched(), "127.0.0.1:0", owned=owned(controller), metrics=metrics)
+    web = Web(nothing_watched(), "127.0.0.1:0", owned=own_deployment(controller), metrics=metrics)
     try:
         with grpc.insecure_channel(server.address) as channel:
             check = channel.unary_unary(f"/{HEALTH}/Check")
-            assert (get(web.address, "/healthz")[0], get(web.address, "/readyz")[0]) == (200, 200)
+            assert (get_page(web.address, "/healthz")[0], get_page(web.address, "/readyz")[0]) == (200, 200)
             assert check(b"") == b"\x08\x01"  # SERVING
             pair.unreachable = True
             pair.kill("vnp4_1")
             # That a stream has ended is known some time after its device has.
-            until(lambda: not client.call("GetStatus", summary=True).deployments[0].ready)
+            wait_until(lambda: not client.call("GetStatus", summary=True).deployments[0].ready)
             with pytest.raises(OlafError, match="nothing was changed"):
                 client.call("Halt", cluster="red")
-            code, problems = get(web.address, "/readyz")
+            code, problems = get_page(web.address, "/readyz")
             assert (code, list(json.loads(problems))) == (503, ["lab"])
             assert check(b"") == b"\x08\x02"  # NOT_SERVING
-            assert get(web.address, "/healthz")[0] == 200
-            assert get(web.address, "/other")[0] == 404
-            assert b"Which attacks are answered" in get(web.address, "/threats")[1]
-            assert b"olaf_ready" in get(web.address, "/metrics")[1]
+            assert get_page(web.address, "/healthz")[0] == 200
+            assert get_page(web.address, "/other")[0] == 404
+            assert b"Which attacks are answered" in get_page(web.address, "/threats")[1]
+            assert b"olaf_ready" in get_page(web.address, "/metrics")[1]
     finally:
         pair.unreachable = False
         web.stop()
 
 
 def test_loopback_needs_the_token_and_this_hosts_name(controller: Controller, metrics: Metrics) -> None:
-    web = Web(nothing_watched(), "127.0.0.1:0", None, TOKEN, owned(controller), metrics)
+    web = Web(nothing_watched(), "127.0.0.1:0", None, TOKEN, own_deployment(controller), metrics)
     try:
         for path in ("/", "/events", "/metrics", "/readyz", "/healthz"):
-            assert get(web.address, path)[0] == 401, path
-        assert get(web.address, "/metrics", TOKEN)[0] == 200
+            assert get_page(web.address, path)[0] == 401, path
+        assert get_page(web.address, "/metrics", TOKEN)[0] == 200
     finally:
         web.stop()
-    web = Web(nothing_watched(), "127.0.0.1:0", owned=owned(controller), metrics=metrics)
+    web = Web(nothing_watched(), "127.0.0.1:0", owned=own_deployment(controller), metrics=metrics)
     host, _, port = web.address.rpartition(":")
     try:
         for path in ("/", "/events", "/metrics", "/readyz", "/healthz"):
@@ -224,26 +226,28 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
     looks = nothing_watched()
     with pytest.raises(BadInput, match="add a certificate for TLS"):
         Web(looks, "0.0.0.0:0", token=TOKEN)
-    issue(tmp_path, "server", ("127.0.0.1",), 1)
+    issue_pair(tmp_path, "server", ("127.0.0.1",), 1)
     tls = Tls(tmp_path / "server.pem", tmp_path / "server.key")
     with pytest.raises(BadInput, match="give a token, or a client authority"):
         Web(looks, "0.0.0.0:0", tls)
-    web = Web(looks, "0.0.0.0:0", tls, TOKEN, owned(controller), metrics)
+    web = Web(looks, "0.0.0.0:0", tls, TOKEN, own_deployment(controller), metrics)
     trusting = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     address = web.address.replace("0.0.0.0", "127.0.0.1")
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port))):  # it says nothing, and holds up no one
-            assert get(address, "/metrics", tls=trusting)[0] == 401
-            assert get(address, "/metrics", "wrong", trusting)[0] == 401
-            noted = get(address, "/metrics", TOKEN, trusting)[1]
+            assert get_page(address, "/metrics", tls=trusting)[0] == 401
+            assert get_page(address, "/metrics", "wrong", trusting)[0] == 401
+            noted = get_page(address, "/metrics", TOKEN, trusting)[1]
             assert b"olaf_ready" in noted
             assert b"olaf_failed_logins_total 2.0\n" in noted
     finally:
         web.stop()
 
 
-def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_shows_clusters_and_causes(
+    run: Run, client: DaemonClient, capsys: pytest.CaptureFixture[str]
+) -> None:
     run("cluster", "create", "red")
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
     staleness = [{"cluster": "red", "updates": 4, "total": 10, "largest": 6, "bins": [1, 1, 0, 1, 1]}]
@@ -291,20 +295,20 @@ def test_an_age_that_is_no_longer_reported_is_forgotten() -> None:
     ages.put({"red": 5, "blue": 7})
     now = KNOWN_SECONDS
     ages.put({"blue": 8})
-    assert ages.known() == {"red": 5, "blue": 8}
+    assert ages.recent_reports() == {"red": 5, "blue": 8}
     now += 1
-    assert ages.known() == {"blue": 8}
+    assert ages.recent_reports() == {"blue": 8}
 
 
 # systemd
 
 
 def test_the_service_manager_is_notified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    systemd.notify("READY=1")  # without one nothing happens
+    systemd.notify_manager("READY=1")  # without one nothing happens
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        systemd.notify("READY=1")
+        systemd.notify_manager("READY=1")
         assert manager.recv(100) == b"READY=1"
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     assert systemd.watchdog_seconds() == 30.0
@@ -315,15 +319,19 @@ def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    (rights,) = re.findall(r"^CapabilityBoundingSet=(.*)$", systemd.unit("olafctl.service.j2", []), re.M)
+    (rights,) = re.findall(
+        r"^CapabilityBoundingSet=(.*)$", systemd.render_unit("olafctl.service.j2", []), re.M
+    )
     only = "-all" + "".join(f",+{each.removeprefix('CAP_').lower()}" for each in rights.split())
     ask = "import sys;from olafctl.targets.processes import *; print(*(p.pid for p in of(Path(sys.argv[1]))))"
-    with processes.spawn(["sleep", "60"], tmp_path, tmp_path / "log"):
+    with processes.spawn_process(["sleep", "60"], tmp_path, tmp_path / "log"):
         try:
-            until(lambda: bool(processes.of(tmp_path)))
+            wait_until(lambda: bool(processes.find_processes(tmp_path)))
             line = ["setpriv", f"--bounding-set={only}", f"--inh-caps={only}", sys.executable, "-c", ask]
             seen = subprocess.run([*line, tmp_path], capture_output=True, text=True, timeout=DEADLINE)
-            assert seen.stdout.split() == [str(each.pid) for each in processes.of(tmp_path)], seen.stderr
+            assert seen.stdout.split() == [str(each.pid) for each in processes.find_processes(tmp_path)], (
+                seen.stderr
+            )
         finally:
             processes.end_all(tmp_path)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from olafctl.control import devices
 from olafctl.control.desired import of_clusters
 from olafctl.control.pipeline import ASSIGN, MEMBERS, VNP4_1, VNP4_2, WORKERS
-from olafctl.control.plan import Plan, QueuePlan, plan
+from olafctl.control.plan import ChangePlan, QueuePlan, plan_changes
 from olafctl.control.state import DeviceState, device_state
 from olafctl.membership.model import Cluster, Member
 from olafctl.queue.registers import IndexSettings
@@ -41,7 +41,7 @@ Places = dict[int, tuple[int, int]]
 places = st.dictionaries(st.integers(1, 6), st.tuples(st.sampled_from(FRONT), st.integers(0, 1)))
 
 
-def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
+def make_clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
     found = []
     for number in range(2):
         workers = tuple(
@@ -64,7 +64,7 @@ def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
     return tuple(found)
 
 
-def assigned(held: DeviceState) -> dict[int, int]:
+def read_assigned(held: DeviceState) -> dict[int, int]:
     """Return the cluster of each worker that VNP4₁ knows, by the last byte of its address."""
     found = {}
     for entry in held.entries.values():
@@ -79,10 +79,10 @@ def assigned(held: DeviceState) -> dict[int, int]:
 @settings(max_examples=150)
 @given(places, places, st.sampled_from([Mode.OLAF, Mode.ISWITCH]))
 def test_an_engine_that_is_not_ready_never_gets_a_frame(before: Places, after: Places, mode: Mode) -> None:
-    old = of_clusters(clusters(before, mode), topology=TOPOLOGY)
-    new = of_clusters(clusters(after, mode), topology=TOPOLOGY)
+    old = of_clusters(make_clusters(before, mode), topology=TOPOLOGY)
+    new = of_clusters(make_clusters(after, mode), topology=TOPOLOGY)
     now = dict(old.devices)
-    for step in plan(old, new).steps:
+    for step in plan_changes(old, new).steps:
         entries, groups = dict(now[step.device].entries), dict(now[step.device].groups)
         for change in step.changes:
             if hasattr(change.entity, "key"):
@@ -103,8 +103,8 @@ def updates_are_known_upwards(now: dict[str, DeviceState], before: Places, after
     """Whom one engine counts to a cluster, its parent counts to the same, but for who changes its cluster."""
     for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
-        above = assigned(now[f"{parent}/{VNP4_1}"])
-        for worker, cluster in assigned(now[f"{engine.name}/{VNP4_1}"]).items():
+        above = read_assigned(now[f"{parent}/{VNP4_1}"])
+        for worker, cluster in read_assigned(now[f"{engine.name}/{VNP4_1}"]).items():
             clusters_of = {where[worker][1] for where in (before, after) if worker in where}
             if len(clusters_of) == 1:
                 assert above.get(worker) == cluster
@@ -145,7 +145,7 @@ def test_a_parent_gets_a_higher_h_after_its_children() -> None:
     change = (SettingsChange(0, 0, None, IndexSettings(threshold=3)),)
     changes = {engine.name: QueuePlan(settings=change) for engine in BED.engines}
     running = RunningPair((), {engine.name: Noted(engine.name, seen) for engine in BED.engines})
-    devices.carry_out(Plan(queues=changes), running, {})
+    devices.carry_out(ChangePlan(queues=changes), running, {})
     for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
         assert parent is not None

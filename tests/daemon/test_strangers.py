@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.schema import CALLS
 from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import Controller
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.network import interfaces
 from olafswitch.p4runtime.address import Tls
-from tests.daemon.conftest import held
-from tests.daemon.pair import Pair
-from tests.daemon.test_api import TOKEN, owned
+from tests.daemon.conftest import read_held
+from tests.daemon.pair import DaemonPair
+from tests.daemon.test_api import TOKEN, own_deployment
 
 _OURS = "10.213.7.1"
 _STRANGER = """
@@ -62,18 +62,18 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.mark.parametrize("guard", ["certificate", "token"])
 def test_a_stranger_beyond_loopback_changes_and_learns_nothing(
-    controller: Controller, pair: Pair, elsewhere: str, tmp_path: Path, guard: str
+    controller: Controller, pair: DaemonPair, elsewhere: str, tmp_path: Path, guard: str
 ) -> None:
-    issue(tmp_path, "server", (_OURS,), 1)
-    issue(tmp_path, "client", (), 1)
+    issue_pair(tmp_path, "server", (_OURS,), 1)
+    issue_pair(tmp_path, "client", (), 1)
     authority = tmp_path / "ca.pem"
     clients = authority if guard == "certificate" else None
     tls = Tls(tmp_path / "server.pem", tmp_path / "server.key", clients)
-    server = Server(owned(controller), f"{_OURS}:0", tls, TOKEN if guard == "token" else "")
+    server = Server(own_deployment(controller), f"{_OURS}:0", tls, TOKEN if guard == "token" else "")
     try:
-        with Client(server.address, token=TOKEN, certificates=tmp_path) as friend:
+        with DaemonClient(server.address, token=TOKEN, certificates=tmp_path) as friend:
             friend.call("CreateCluster", name="secretive")
-            before = (held(pair), friend.call("GetStatus").SerializeToString())
+            before = (read_held(pair), friend.call("GetStatus").SerializeToString())
             argv = ["ip", "netns", "exec", elsewhere, sys.executable, "-c", _STRANGER]
             text = subprocess.run([*argv, server.address, authority], capture_output=True, check=True).stdout
             found = json.loads(text)
@@ -81,6 +81,6 @@ def test_a_stranger_beyond_loopback_changes_and_learns_nothing(
             for name, code, details in found:
                 assert code in ("UNAVAILABLE", "UNAUTHENTICATED"), (name, code, details)
             assert not any(secret in text for secret in (b"secretive", b"lab"))
-            assert (held(pair), friend.call("GetStatus").SerializeToString()) == before
+            assert (read_held(pair), friend.call("GetStatus").SerializeToString()) == before
     finally:
         server.stop()

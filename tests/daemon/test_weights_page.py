@@ -13,7 +13,7 @@ import pytest
 from olafctl import paths
 from olafswitch.ports.host import open_host_port
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import KEY, Kept, kept
+from tests.daemon.deployment import KEY, KeptDeployment, keep_deployment
 
 olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
@@ -31,10 +31,10 @@ _TRAINER, _PLAYER = ("02:00:0a:00:00:fe", "10.0.0.254"), ("02:00:0a:00:01:01", "
 
 
 @pytest.fixture(params=["listed", "open", "keyed"])
-def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeptDeployment]:
     """A testbed with the cluster of players that the page names: in its file, or created by each option."""
     listed = request.param == "listed"
-    with kept(_TESTBED + (_LISTED if listed else _OTHER), "twin", tmp_path) as page:
+    with keep_deployment(_TESTBED + (_LISTED if listed else _OTHER), "twin", tmp_path) as page:
         if request.param == "open":
             page.client.call("CreateCluster", name="weights", open=True)
         if request.param == "keyed":
@@ -44,7 +44,7 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
 
 @pytest.fixture
 def machines(
-    page: Kept, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    page: KeptDeployment, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], None]]:
     """Turns this process into the trainer's machine or the player's: their sockets are front ports."""
     from tests.daemon.sdk_port import FramePort
@@ -80,7 +80,7 @@ def blocks(document: str, words: str) -> list[str]:
 
 @pytest.mark.parametrize("document", ["docs/weights.md", "sdk/README.md"])
 def test_the_blocks_of_the_page_reach_a_player(
-    document: str, page: Kept, machines: Callable[[str], None]
+    document: str, page: KeptDeployment, machines: Callable[[str], None]
 ) -> None:
     trained, played = ({"w": np.full(500, value, np.float32)} for value in (1.5, 0.0))
     names: dict[str, Any] = {"olaf": olaf, "optimizer": SimpleNamespace(step=lambda: None)}

@@ -17,25 +17,34 @@ from scapy.layers.l2 import Ether
 
 from olafctl.cli import main
 from olafctl.control import devices
-from olafctl.control.deploy import find
-from olafctl.control.desired import desired
+from olafctl.control.deploy import find_deployment
+from olafctl.control.desired import desired_state
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.api.client import Client
-from olafctl.daemon.daemon import serving
-from olafctl.daemon.keeping import follow
+from olafctl.daemon.api.client import DaemonClient
+from olafctl.daemon.daemon import serve_deployments
+from olafctl.daemon.keeping import follow_membership
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
 from olafctl.targets import registry
 from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import control
-from olafctl.wire.control import Action, Reason
-from olafctl.wire.frames import Values, unpack
+from olafctl.wire.control import ControlAction, Reason
+from olafctl.wire.frames import Values, unpack_header
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
 from olafswitch.ports.host import HostPort, open_host_port
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import ENGINE, KEY, SERVER, Host, frame, kept, message, worker
+from tests.daemon.deployment import (
+    ENGINE,
+    KEY,
+    SERVER,
+    Host,
+    keep_deployment,
+    make_frame,
+    make_message,
+    worker_of,
+)
 
 _TESTBED = """
 name: whole
@@ -47,17 +56,17 @@ clusters:
   - {{name: home, workers: [{{name: old, port: 2, ip: 10.0.2.1}}]}}
   - {{name: other, workers: []}}
 """
-WORKERS = (worker(1), worker(2))
+WORKERS = (worker_of(1), worker_of(2))
 ISWITCH = 3
 PLAYER = 2
 
 
 @dataclass(frozen=True)
-class Lab:
+class WholeWay:
     """A deployment that a daemon keeps."""
 
     testbed: Testbed
-    client: Client
+    client: DaemonClient
     running: Running
     hosts: dict[int, HostPort]
     kept: dict[tuple[int, bool], list[bytes]] = field(default_factory=dict)
@@ -65,30 +74,30 @@ class Lab:
 
     def send(self, worker: int, payload: bytes, to: Host = SERVER, tos: int = 0) -> None:
         """From one of WORKERS, which are behind the ports 2 and 3."""
-        self.hosts[2 + worker].send(frame(WORKERS[worker], to, payload, tos))
+        self.hosts[2 + worker].send(make_frame(WORKERS[worker], to, payload, tos))
 
-    def heard(self, port: int, answers: bool = False) -> bytes:
+    def hear_datagram(self, port: int, answers: bool = False) -> bytes:
         """Return the next datagram's payload: of answers to control messages, or of all else."""
         kept = self.kept.setdefault((port, answers), [])
         while not kept:
             got = self.hosts[port].receive(DEADLINE)
             assert got is not None, f"nothing at port {port}"
             payload = bytes(Ether(got)[UDP].payload)
-            self.kept.setdefault((port, payload[0] == Action.ACK), []).append(payload)
+            self.kept.setdefault((port, payload[0] == ControlAction.ACK), []).append(payload)
         return kept.pop(0)
 
-    def ask(self, worker: int, action: Action, **values: Any) -> Values:
+    def ask_daemon(self, worker: int, action: ControlAction, **values: Any) -> Values:
         """Send a control message; its answer."""
-        self.send(worker, message(WORKERS[worker], action, **values), tos=CONTROL_TOS)
-        return unpack(control.ACK, self.heard(2 + worker, answers=True))
+        self.send(worker, make_message(WORKERS[worker], action, **values), tos=CONTROL_TOS)
+        return unpack_header(control.ACK, self.hear_datagram(2 + worker, answers=True))
 
-    def contribute(self, worker: int, epoch: int, round_: int, value: float) -> None:
+    def send_contribution(self, worker: int, epoch: int, round_: int, value: float) -> None:
         header = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=round_)
         self.send(worker, bytes(header) + np.full(16, value, "<f4").tobytes(), ENGINE)
 
-    def results(self) -> list[tuple[int, int, float]]:
+    def receive_results(self) -> list[tuple[int, int, float]]:
         """Round, count and value of the RESULT that both workers get."""
-        heard = [self.heard(2), self.heard(3)]
+        heard = [self.hear_datagram(2), self.hear_datagram(3)]
         headers = [Olaf(each) for each in heard]
         assert {header.frame_type for header in headers} == {FrameType.RESULT}
         return [
@@ -102,43 +111,43 @@ class Lab:
             assert time.monotonic() < end, f"{name} never became {value}"
 
     def has_nothing_left(self) -> bool:
-        wanted = desired(self.testbed)
-        with devices.watching(self.running) as sessions:
-            actual = devices.read(self.running, sessions, wanted)
+        wanted = desired_state(self.testbed)
+        with devices.watch_devices(self.running) as sessions:
+            actual = devices.read_state(self.running, sessions, wanted)
         return actual == wanted
 
 
 @pytest.fixture(scope="module", params=["twin", "bmv2"])
-def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with kept(_TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeWay]:
+    with keep_deployment(_TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
         running = stands.running()
         hosts = {each.number: open_host_port(each) for each in running.attachments}
-        yield Lab(stands.testbed, stands.client, running, hosts)
+        yield WholeWay(stands.testbed, stands.client, running, hosts)
         for host in hosts.values():
             host.close()
 
 
-def _join_by_wire(whole: Lab) -> int:
-    seen = whole.ask(0, Action.JOIN, cluster="red")
+def _join_by_wire(whole: WholeWay) -> int:
+    seen = whole.ask_daemon(0, ControlAction.JOIN, cluster="red")
     assert seen["reason"] == Reason.OK
     return seen["epoch"]
 
 
-def _join_by_api(whole: Lab) -> int:
+def _join_by_api(whole: WholeWay) -> int:
     mac, ip, port = WORKERS[0]
     whole.client.call("Join", cluster="red", ip=ip, mac=mac, udp_port=port, port=2, name="w")
     [status] = whole.client.call("GetStatus").deployments
     return next(int(cluster.epoch) for cluster in status.clusters if cluster.name == "red")
 
 
-_DOORS: dict[str, tuple[Callable[[Lab], int], Callable[[Lab], Any]]] = {
-    "wire": (_join_by_wire, lambda whole: whole.ask(0, Action.LEAVE, cluster="red")),
+_DOORS: dict[str, tuple[Callable[[WholeWay], int], Callable[[WholeWay], Any]]] = {
+    "wire": (_join_by_wire, lambda whole: whole.ask_daemon(0, ControlAction.LEAVE, cluster="red")),
     "api": (_join_by_api, lambda whole: whole.client.call("Leave", worker="w")),
 }
 
 
 @pytest.mark.parametrize("door", _DOORS)
-def test_a_worker_joins_trains_is_answered_and_leaves_nothing(whole: Lab, door: str) -> None:
+def test_a_worker_joins_trains_is_answered_and_leaves_nothing(whole: WholeWay, door: str) -> None:
     join, leave = _DOORS[door]
     whole.client.call("CreateCluster", name="red", key=KEY)
     epoch = join(whole)
@@ -146,18 +155,18 @@ def test_a_worker_joins_trains_is_answered_and_leaves_nothing(whole: Lab, door: 
         gradient = np.full(16, seq, "<f4").tobytes()
         update = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=seq)
         whole.send(0, bytes(update) + gradient)
-        arrived = Olaf(whole.heard(1))
+        arrived = Olaf(whole.hear_datagram(1))
         assert (arrived.seq, arrived.count) == (seq, 1)
         ack = Olaf(frame_type=FrameType.ACK, epoch=epoch, count=1, seq=seq)
-        whole.hosts[1].send(frame(SERVER, WORKERS[0], bytes(ack) + gradient))
-        answered = Olaf(whole.heard(2))
+        whole.hosts[1].send(make_frame(SERVER, WORKERS[0], bytes(ack) + gradient))
+        answered = Olaf(whole.hear_datagram(2))
         assert (answered.seq, answered.flags & 2) == (seq, 2)  # the queue's status is in it
     leave(whole)
     whole.client.call("DeleteCluster", cluster="red")
     assert whole.has_nothing_left()
 
 
-def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: Lab) -> None:
+def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: WholeWay) -> None:
     olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
     from tests.daemon.sdk_port import FramePort
 
@@ -177,11 +186,11 @@ def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: Lab) -> None
         assert time.monotonic() < end, "it did not leave"
     server.close()
     whole.client.call("DeleteCluster", cluster="red")
-    drain(whole)
+    drain_ports(whole)
     assert whole.has_nothing_left()
 
 
-def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: Lab) -> None:
+def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: WholeWay) -> None:
     olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
     from tests.daemon.sdk_port import FramePort
 
@@ -221,11 +230,11 @@ def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: Lab) -> No
         player.close()
     publisher.close()
     whole.client.call("DeleteCluster", cluster="weights")
-    drain(whole)
+    drain_ports(whole)
     assert whole.has_nothing_left()
 
 
-def drain(whole: Lab) -> None:
+def drain_ports(whole: WholeWay) -> None:
     """Take what is left at the ports: answers to a Leave that was sent several times."""
     for host in whole.hosts.values():
         while host.receive(0.2) is not None:
@@ -233,10 +242,10 @@ def drain(whole: Lab) -> None:
 
 
 @pytest.fixture
-def rounds(whole: Lab) -> Iterator[int]:
+def rounds(whole: WholeWay) -> Iterator[int]:
     """Both workers in a cluster of rounds; its epoch."""
     whole.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
-    seen = [whole.ask(worker, Action.JOIN, cluster="rounds") for worker in range(2)]
+    seen = [whole.ask_daemon(worker, ControlAction.JOIN, cluster="rounds") for worker in range(2)]
     assert [each["reason"] for each in seen] == [Reason.OK] * 2
     assert (seen[1]["threshold"], seen[1]["server_addr"]) == (2, int(IPv4Address(ENGINE[1])))
     yield seen[0]["epoch"]
@@ -244,55 +253,57 @@ def rounds(whole: Lab) -> Iterator[int]:
     assert whole.has_nothing_left()
 
 
-def test_set_h_and_fbcast_end_a_round_early(whole: Lab, rounds: int) -> None:
-    assert whole.ask(0, Action.SET_H, threshold=1)["threshold"] == 1
-    whole.contribute(0, rounds, 0, 3.0)
-    assert whole.results() == [(0, 1, 3.0)] * 2
-    whole.ask(0, Action.SET_H, threshold=2)
-    whole.contribute(0, rounds, 1, 4.0)
+def test_set_h_and_fbcast_end_a_round_early(whole: WholeWay, rounds: int) -> None:
+    assert whole.ask_daemon(0, ControlAction.SET_H, threshold=1)["threshold"] == 1
+    whole.send_contribution(0, rounds, 0, 3.0)
+    assert whole.receive_results() == [(0, 1, 3.0)] * 2
+    whole.ask_daemon(0, ControlAction.SET_H, threshold=2)
+    whole.send_contribution(0, rounds, 1, 4.0)
     whole.await_register("accumulating", 1)
-    assert whole.ask(0, Action.FBCAST, segment=0)["reason"] == Reason.OK
-    assert whole.results() == [(1, 1, 4.0)] * 2
-    whole.contribute(0, rounds, 2, 1.0)
-    whole.contribute(1, rounds, 2, 2.0)
-    assert whole.results() == [(2, 2, 3.0)] * 2
+    assert whole.ask_daemon(0, ControlAction.FBCAST, segment=0)["reason"] == Reason.OK
+    assert whole.receive_results() == [(1, 1, 4.0)] * 2
+    whole.send_contribution(0, rounds, 2, 1.0)
+    whole.send_contribution(1, rounds, 2, 2.0)
+    assert whole.receive_results() == [(2, 2, 3.0)] * 2
 
 
-def test_reset_discards_what_was_summed(whole: Lab, rounds: int) -> None:
-    whole.contribute(0, rounds, 0, 100.0)
+def test_reset_discards_what_was_summed(whole: WholeWay, rounds: int) -> None:
+    whole.send_contribution(0, rounds, 0, 100.0)
     whole.await_register("accumulating", 1)
-    assert whole.ask(1, Action.RESET, segment=0)["reason"] == Reason.OK
+    assert whole.ask_daemon(1, ControlAction.RESET, segment=0)["reason"] == Reason.OK
     whole.await_register("accumulating", 0)
-    whole.contribute(0, rounds, 0, 1.0)
-    whole.contribute(1, rounds, 0, 2.0)
-    assert whole.results() == [(0, 2, 3.0)] * 2
+    whole.send_contribution(0, rounds, 0, 1.0)
+    whole.send_contribution(1, rounds, 0, 2.0)
+    assert whole.receive_results() == [(0, 2, 3.0)] * 2
 
 
-def test_halt_drops_updates_and_informs_the_others(whole: Lab, rounds: int) -> None:
+def test_halt_drops_updates_and_informs_the_others(whole: WholeWay, rounds: int) -> None:
     dropped = of_root(whole.running.queues).read_all()["dropped_halted"]
-    assert whole.ask(0, Action.HALT, halted=1)["reason"] == Reason.OK
-    assert unpack(control.HALT, whole.heard(3))["halted"] == 1
-    whole.contribute(1, rounds, 0, 50.0)
+    assert whole.ask_daemon(0, ControlAction.HALT, halted=1)["reason"] == Reason.OK
+    assert unpack_header(control.HALT, whole.hear_datagram(3))["halted"] == 1
+    whole.send_contribution(1, rounds, 0, 50.0)
     whole.await_register("dropped_halted", dropped + 1)
-    assert whole.ask(0, Action.HALT, halted=0)["reason"] == Reason.OK
-    assert unpack(control.HALT, whole.heard(3))["halted"] == 0
-    whole.contribute(0, rounds, 0, 1.0)
-    whole.contribute(1, rounds, 0, 2.0)
-    assert whole.results() == [(0, 2, 3.0)] * 2
+    assert whole.ask_daemon(0, ControlAction.HALT, halted=0)["reason"] == Reason.OK
+    assert unpack_header(control.HALT, whole.hear_datagram(3))["halted"] == 0
+    whole.send_contribution(0, rounds, 0, 1.0)
+    whole.send_contribution(1, rounds, 0, 2.0)
+    assert whole.receive_results() == [(0, 2, 3.0)] * 2
 
 
-def test_help_asks_the_others_else_the_round_begins_again(whole: Lab, rounds: int) -> None:
-    whole.contribute(0, rounds, 7, 100.0)
+def test_help_asks_the_others_else_the_round_begins_again(whole: WholeWay, rounds: int) -> None:
+    whole.send_contribution(0, rounds, 7, 100.0)
     whole.await_register("accumulating", 1)
-    assert whole.ask(0, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
-    seen = unpack(control.HELP, whole.heard(3))
+    assert whole.ask_daemon(0, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
+    seen = unpack_header(control.HELP, whole.hear_datagram(3))
     assert (seen["round"], seen["asker_addr"]) == (7, int(IPv4Address(WORKERS[0][1])))
-    assert whole.ask(1, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
-    assert unpack(control.HELP, whole.heard(2))["asker_addr"] == int(IPv4Address(WORKERS[1][1]))
+    assert whole.ask_daemon(1, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
+    assert unpack_header(control.HELP, whole.hear_datagram(2))["asker_addr"] == int(
+        IPv4Address(WORKERS[1][1])
+    )
     whole.await_register("accumulating", 0)
-    whole.contribute(0, rounds, 7, 1.0)
-    whole.contribute(1, rounds, 7, 2.0)
-    assert whole.results() == [(7, 2, 3.0)] * 2
+    whole.send_contribution(0, rounds, 7, 1.0)
+    whole.send_contribution(1, rounds, 7, 2.0)
+    assert whole.receive_results() == [(7, 2, 3.0)] * 2
 
 
 @pytest.fixture
@@ -309,7 +320,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return olafctl
 
 
-def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any]) -> None:
+def test_verbs_that_act_once_ask_the_daemon(whole: WholeWay, run: Callable[..., Any]) -> None:
     assert run("worker", "move", "old", "other")["cluster"] == "other"
     [status] = whole.client.call("GetStatus").deployments
     assert {worker.name: worker.cluster for worker in status.workers} == {"old": "other"}
@@ -323,11 +334,11 @@ def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any])
     code, refused = run("worker", "move", "old", "nowhere")
     assert (code, refused["error"]["problems"][0]["what"]) == (2, "cluster 'nowhere' does not exist")
     run("worker", "move", "old", "home")
-    drain(whole)
+    drain_ports(whole)
     assert whole.has_nothing_left()
 
 
-def test_another_process_follows_the_membership(whole: Lab) -> None:
+def test_another_process_follows_the_membership(whole: WholeWay) -> None:
     changed = threading.Condition()
     seen: list[set[str]] = []
 
@@ -340,7 +351,7 @@ def test_another_process_follows_the_membership(whole: Lab) -> None:
         with changed:
             assert changed.wait_for(lambda: bool(seen) and seen[-1] == set(names), DEADLINE)
 
-    follow(whole.client.address, "whole", tell)
+    follow_membership(whole.client.address, "whole", tell)
     await_workers("old")
     whole.client.call("Join", cluster="home", ip="10.0.2.9", port=2, name="new")
     await_workers("old", "new")
@@ -351,7 +362,7 @@ def test_another_process_follows_the_membership(whole: Lab) -> None:
 def test_destroy_makes_the_daemon_let_go(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     folder = tmp_path_factory.mktemp("s")
     monkeypatch.setenv("OLAF_STATE", str(folder))
@@ -359,13 +370,15 @@ def test_destroy_makes_the_daemon_let_go(
     file.write_text(_TESTBED.format(target="twin", transport=", transport: unix"))
     run("deploy", file)
     store = Store(folder_of("whole"))
-    testbed, _ = find(store)
-    with serving([Deployment(store, testbed, lambda step: None)], f"unix:{folder}/d/olaf.sock") as server:
+    testbed, _ = find_deployment(store)
+    with serve_deployments(
+        [Deployment(store, testbed, lambda step: None)], f"unix:{folder}/d/olaf.sock"
+    ) as server:
         assert run("deploy", file)["changed"] is False
         file.write_text(file.read_text().replace("10.0.2.1", "10.0.2.2"))
         code, refused = run("deploy", file)
         assert (code, "from another text" in refused["error"]["problems"][0]["what"]) == (2, True)
         assert run("destroy", "--deployment", "whole") == {"destroyed": ["whole"]}
-        with Client(server.address) as client:
+        with DaemonClient(server.address) as client:
             assert list(client.call("GetStatus").deployments) == []
     assert not folder_of("whole").exists()

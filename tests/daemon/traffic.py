@@ -11,11 +11,11 @@ from olaf import ParameterServer
 from olaf.transport.segments import Segments
 
 from olafctl.control import serving
-from olafctl.daemon.api.client import Client
-from olafctl.wire.frames import pack
+from olafctl.daemon.api.client import DaemonClient
+from olafctl.wire.frames import pack_header
 from olafctl.wire.layouts import OLAF, FrameType
 from olafswitch.ports.host import open_host_port
-from tests.daemon.deployment import Kept, frame
+from tests.daemon.deployment import KeptDeployment, make_frame
 from tests.daemon.sdk_port import FramePort
 
 _VALUES = 16
@@ -23,13 +23,13 @@ _TIME_BITS = 48
 
 
 @contextmanager
-def flowing(stands: Kept, per_second: float) -> Iterator[threading.Event]:
+def send_traffic(stands: KeptDeployment, per_second: float) -> Iterator[threading.Event]:
     """Updates of all workers in turn, and ages reported each second; setting the event ends the sending."""
     testbed, running = stands.testbed, stands.running()
     hosts = {each.number: open_host_port(each) for each in running.attachments}
     [ps] = testbed.parameter_servers
     behind = FramePort(hosts[ps.port], (ps.mac, str(ps.ip), ps.udp_port), testbed.workers[0].mac)
-    members, epochs, _ = serving.membership(testbed.clusters)
+    members, epochs, _ = serving.read_membership(testbed.clusters)
     weights = {
         cluster.name: (Segments(_VALUES, 1), np.zeros(_VALUES, np.float32)) for cluster in testbed.clusters
     }
@@ -44,13 +44,13 @@ def flowing(stands: Kept, per_second: float) -> Iterator[threading.Event]:
                 header = {"version": 1, "frame_type": FrameType.UPDATE, "count": 1, "seq": number,
                           "gen_time": time.time_ns() % (1 << _TIME_BITS)}  # fmt: skip
                 source = (worker.mac, str(worker.ip), worker.udp_port)
-                payload = pack(OLAF, header) + np.ones(_VALUES, "<f4").tobytes()
-                hosts[worker.port].send(frame(source, (ps.mac, str(ps.ip), ps.udp_port), payload))
+                payload = pack_header(OLAF, header) + np.ones(_VALUES, "<f4").tobytes()
+                hosts[worker.port].send(make_frame(source, (ps.mac, str(ps.ip), ps.udp_port), payload))
 
     def report() -> None:
-        with Client(stands.client.address) as client:
+        with DaemonClient(stands.client.address) as client:
             while not ended.wait(1.0):
-                client.call("ReportAges", **serving.reports(server))
+                client.call("ReportAges", **serving.make_reports(server))
 
     threads = [threading.Thread(target=each, daemon=True) for each in (send, report)]
     for thread in threads:

@@ -10,10 +10,10 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from olafctl.wire import control
-from olafctl.wire.control import Action
-from olafctl.wire.frames import Values, pack, unpack
-from olafctl.wire.layouts import CONTROL_TOS, Layout
-from tests.daemon.pair import Pair
+from olafctl.wire.control import ControlAction
+from olafctl.wire.frames import Values, pack_header, unpack_header
+from olafctl.wire.layouts import CONTROL_TOS, HeaderLayout
+from tests.daemon.pair import DaemonPair
 
 KEY = "0123456789abcdef" * 4
 PS_MAC = "02:00:0a:00:00:fe"
@@ -22,10 +22,10 @@ _PATIENCE = 60.0
 _nonces = itertools.count(time.time_ns())
 
 
-class Worker:
+class ScriptedWorker:
     """A worker behind a front port: what it sends, and what reaches it."""
 
-    def __init__(self, pair: Pair, number: int, port: int, key: str = KEY, ip: str = "") -> None:
+    def __init__(self, pair: DaemonPair, number: int, port: int, key: str = KEY, ip: str = "") -> None:
         self.ip, self.mac, self.port = ip or f"10.0.1.{number}", f"02:00:0a:00:01:{number:02x}", port
         self.key = key
         self._out, self._in = pair.host("vnp4_1", port), pair.host("vnp4_2", port)
@@ -34,22 +34,22 @@ class Worker:
         self._out.close()
         self._in.close()
 
-    def frame(self, payload: bytes, tos: int = CONTROL_TOS) -> bytes:
+    def make_frame(self, payload: bytes, tos: int = CONTROL_TOS) -> bytes:
         made = Ether(src=self.mac, dst=PS_MAC) / IP(src=self.ip, dst="10.0.0.254", tos=tos)
         return bytes(made / UDP(sport=41000, dport=20300, chksum=0) / Raw(payload))
 
     def send(self, frame: bytes) -> None:
         self._out.send(frame)
 
-    def message(self, layout: Layout, action: Action, **values: int | str) -> bytes:
+    def make_message(self, layout: HeaderLayout, action: ControlAction, **values: int | str) -> bytes:
         """Return a control message, signed; its nonce is the next one unless given."""
         fields: Values = {"action": action, "nonce": next(_nonces)}
         for name, value in values.items():
             fields[name] = (
                 value if isinstance(value, int) else int.from_bytes(value.encode().ljust(32, b"\0"), "big")
             )
-        body = pack(layout, fields)[:-16]
-        return self.frame(body + (self.mac_of(body) if self.key else bytes(16)))
+        body = pack_header(layout, fields)[:-16]
+        return self.make_frame(body + (self.mac_of(body) if self.key else bytes(16)))
 
     def mac_of(self, body: bytes) -> bytes:
         covered = IPv4Address(self.ip).packed + (41000).to_bytes(2, "big") + body
@@ -60,23 +60,23 @@ class Worker:
         assert got is not None, "no answer"
         return got
 
-    def answer(self) -> Values:
+    def next_answer(self) -> Values:
         """Return the next answer, whose MAC is checked unless it is a refusal without one."""
         got = self.receive()
         packet = Ether(got)
         assert (packet[IP].src, packet[IP].dst, packet[UDP].dport) == ("10.0.0.254", self.ip, 41000)
         payload = bytes(packet[UDP].payload)
-        values = unpack(control.ACK, payload)
+        values = unpack_header(control.ACK, payload)
         if self.key and values["mac"]:
             assert self.mac_of(payload[:-16]) == payload[-16:]
         return values
 
-    def ask(self, layout: Layout, action: Action, **values: int | str) -> Values:
-        self.send(self.message(layout, action, **values))
-        return self.answer()
+    def ask_daemon(self, layout: HeaderLayout, action: ControlAction, **values: int | str) -> Values:
+        self.send(self.make_message(layout, action, **values))
+        return self.next_answer()
 
-    def join(self, cluster: str = "red", **values: int | str) -> Values:
-        return self.ask(control.JOIN, Action.JOIN, cluster=cluster, **values)
+    def join_cluster(self, cluster: str = "red", **values: int | str) -> Values:
+        return self.ask_daemon(control.JOIN, ControlAction.JOIN, cluster=cluster, **values)
 
-    def leave(self, cluster: str = "red") -> Values:
-        return self.ask(control.LEAVE, Action.LEAVE, cluster=cluster)
+    def leave_cluster(self, cluster: str = "red") -> Values:
+        return self.ask_daemon(control.LEAVE, ControlAction.LEAVE, cluster=cluster)

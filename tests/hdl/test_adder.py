@@ -9,7 +9,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.queue.verilate import verilog_sources
-from olafswitch.simulation.verilate import build
+from olafswitch.simulation.verilate import build_bench
 
 Words = npt.NDArray[np.uint32]
 
@@ -31,7 +31,7 @@ CORNERS = np.array(
 
 def verilated_add(latency: int, left: Words, right: Words, copy: bool = False) -> Words:
     hdl = paths.sources() / "hdl"
-    library = build(
+    library = build_bench(
         *("olaf_fp32_add", [hdl / "olaf_fp32_add.v"], {"LATENCY": latency}),
         folders=[hdl],
         sources=verilog_sources(),

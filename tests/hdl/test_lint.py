@@ -21,7 +21,7 @@ GEOMETRIES: tuple[dict[str, int], ...] = (
 )
 
 
-def verilator(parameters: dict[str, int], *options: str) -> subprocess.CompletedProcess[str]:
+def run_lint(parameters: dict[str, int], *options: str) -> subprocess.CompletedProcess[str]:
     """Lint the queue with these parameters."""
     root = verilator_root()
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
@@ -33,7 +33,7 @@ def verilator(parameters: dict[str, int], *options: str) -> subprocess.Completed
 
 @pytest.mark.parametrize("parameters", GEOMETRIES)
 def test_verilator_lint_is_silent(parameters: dict[str, int]) -> None:
-    result = verilator(parameters, "-Wall")
+    result = run_lint(parameters, "-Wall")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
@@ -85,7 +85,7 @@ def test_no_net_is_declared_by_accident() -> None:
 @pytest.mark.parametrize("side", ["least", "greatest"])
 def test_a_parameter_out_of_bounds_stops_the_elaboration(name: str, side: str) -> None:
     value = BOUNDS[name].least - 1 if side == "least" else BOUNDS[name].greatest + 1
-    result = verilator({name.upper(): value})
+    result = run_lint({name.upper(): value})
     assert result.returncode != 0
     assert f"{name.upper()}_is_out_of_bounds" in result.stderr
 

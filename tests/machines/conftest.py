@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from olafctl import paths
-from olaftest.daemon.machines import PORT, Lab, lab, why_not
+from olaftest.daemon.machines import PORT, MachineLab, lab, why_not
 
 
-def shipped(bed: str) -> str:
+def read_shipped(bed: str) -> str:
     return (paths.sources() / "testbeds" / f"{bed}.yaml").read_text()
 
 
@@ -24,7 +24,7 @@ def over_machines(text: str, target: str, machines: int, *changes: tuple[str, st
 def two_racks(target: str) -> str:
     """Its root and one rack on machine m1, the other rack on m2, there in two shards."""
     return over_machines(
-        shipped("two-racks"), target, 2,
+        read_shipped("two-racks"), target, 2,
         ("  - name: root\n", "  - name: root\n    machine: m1\n"),
         ("  - name: tor1\n", "  - name: tor1\n    machine: m1\n"),
         ("  - name: tor2\n", "  - name: tor2\n    machine: m2\n    shards: 2\n"),
@@ -50,7 +50,7 @@ _ABOVE = """\
 def multi_hop(target: str) -> str:
     """Return an engine on each of four machines: one more above the three."""
     return over_machines(
-        shipped("multi-hop"), target, 4,
+        read_shipped("multi-hop"), target, 4,
         *((f"  - name: sw{n}\n", f"  - name: sw{n}\n    machine: m{n}\n") for n in (1, 2, 3)),
         *((f"name: up{n}}}", f"name: up{n}, transport: nic, path: cable{n}}}") for n in (1, 2)),
         ("{numbers: 21-22, name: down}", "{number: 21, name: down21, transport: nic, path: cable1}\n"
@@ -61,27 +61,27 @@ def multi_hop(target: str) -> str:
     )  # fmt: skip
 
 
-def deployed_without(made: Lab, bed: str, machine: str) -> str:
+def deployed_without(made: MachineLab, bed: str, machine: str) -> str:
     """Return what a deploy says that fails because a machine's agent is killed when it is to start
     engines."""
-    with made.begun("-m", "olafctl", "deploy", bed) as deploying:
+    with made.begin_python("-m", "olafctl", "deploy", bed) as deploying:
         assert deploying.stderr is not None
         said = ""
         for step in deploying.stderr:
             said += step
             if step.endswith(f"{machine}: starting\n"):
                 made.kill_agent(machine)
-    made.start(machine)
+    made.start_agent(machine)
     assert deploying.returncode == 1
     return said
 
 
 @pytest.fixture(scope="module", params=["software", pytest.param("twin", marks=pytest.mark.slow)])
-def racks(request: pytest.FixtureRequest) -> Iterator[Lab]:
+def racks(request: pytest.FixtureRequest) -> Iterator[MachineLab]:
     """Two machines and a cable; the testbed is in the desk's folder."""
     if reason := why_not():
         pytest.skip(reason)
     with lab("m1", "m2") as made:
-        made.cable("m1", "m2", "cable0")
+        made.join_cable("m1", "m2", "cable0")
         (made.folder / "two-racks.yaml").write_text(two_racks(request.param))
         yield made

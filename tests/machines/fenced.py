@@ -14,26 +14,26 @@ from olafctl.machines.everywhere import Everywhere
 from olafctl.targets import testbeds
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import MulticastGroup, Replica
-from olafswitch.p4runtime.session import Change, Update
+from olafswitch.p4runtime.session import Change, EntityUpdate
 
 
 def main(bed: Path) -> None:
-    testbed, now = testbeds.load(bed), time.time_ns()
+    testbed, now = testbeds.load_testbed(bed), time.time_ns()
     with TemporaryDirectory() as state:
         old, new = (Everywhere(testbed.target).find(testbed, Path(state)) for _ in range(2))
         assert old is not None and new is not None
-        group = Update(Change.INSERT, MulticastGroup(1000, [Replica(1, 1)]))
+        group = EntityUpdate(Change.INSERT, MulticastGroup(1000, [Replica(1, 1)]))
         with (
-            devices.controlling(old, take_over=True, election_id=now) as sessions,
-            devices.controlling(new, take_over=True, election_id=now + 1),
+            devices.control_devices(old, take_over=True, election_id=now) as sessions,
+            devices.control_devices(new, take_over=True, election_id=now + 1),
         ):
             writes = {name: partial(session.write, [group]) for name, session in sessions.items()}
             writes |= {f"{name}/queue": partial(each.write, "hold", 1) for name, each in old.queues.items()}
-            answers = {name: refused(write) for name, write in writes.items()}
+            answers = {name: is_refused(write) for name, write in writes.items()}
     print(json.dumps(answers))
 
 
-def refused(write: Callable[[], object]) -> str:
+def is_refused(write: Callable[[], object]) -> str:
     try:
         write()
     except OlafError as error:

@@ -10,9 +10,9 @@ import pytest
 from olafctl.agent.server import Server
 from olafctl.machines import calls
 from olafctl.machines.calls import DEPLOYMENT, SERVICE, VERSION
-from olafctl.machines.certificates import issue
-from olafctl.machines.client import Agent, Unreachable
-from olafctl.testbed.model import Machine
+from olafctl.machines.certificates import issue_pair
+from olafctl.machines.client import MachineAgent, Unreachable
+from olafctl.testbed.model import TestbedMachine
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
 from olaftest.daemon.machines import client_folder
@@ -24,9 +24,9 @@ BED = TREE.replace("192.0.2.1:9700", "127.0.0.1:1")
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     certs = tmp_path / "certs"
-    issue(certs, "server", ("127.0.0.1",), 1)
+    issue_pair(certs, "server", ("127.0.0.1",), 1)
     for role in ("operator", "controller", "reader"):
-        issue(certs, role, (), 1, role)
+        issue_pair(certs, role, (), 1, role)
         client_folder(certs, tmp_path / role, role)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "operator"))
@@ -35,47 +35,49 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     served.close()
 
 
-def agent(server: Server, deployment: str = "racks") -> Agent:
-    return Agent(Machine("m1", server.address), deployment)
+def agent_of(server: Server, deployment: str = "racks") -> MachineAgent:
+    return MachineAgent(TestbedMachine("m1", server.address), deployment)
 
 
 def test_an_agent_says_what_it_is_and_that_nothing_runs(server: Server) -> None:
-    assert agent(server).call("Describe")["deployments"] == []
-    assert agent(server).call("Find") is None
+    assert agent_of(server).call("Describe")["deployments"] == []
+    assert agent_of(server).call("Find") is None
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".", "", "x" * 5000])
 def test_a_deployment_is_never_a_path(server: Server, name: str, tmp_path: Path) -> None:
     with pytest.raises(OlafError):
-        agent(server, name).call("Stop")
+        agent_of(server, name).call("Stop")
     assert (tmp_path / "operator").exists()
 
 
-@pytest.mark.parametrize("call", [name for name, role in calls.CALLS.items() if role > calls.Role.READER])
+@pytest.mark.parametrize(
+    "call", [name for name, role in calls.CALLS.items() if role > calls.CertificateRole.READER]
+)
 def test_a_reader_changes_nothing(
     server: Server, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "reader"))
     with pytest.raises(OlafError, match=r"reader at .* may not .*: it needs the role (controller|operator)"):
-        agent(server).call(call, testbed=BED, machine="m1")
+        agent_of(server).call(call, testbed=BED, machine="m1")
 
 
 def test_a_reader_writes_no_register(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "reader"))
     with pytest.raises(BadInput, match="a reader may not write"):
-        agent(server).ask("write", queue="root", name="hold", value=1)
+        agent_of(server).ask("write", queue="root", name="hold", value=1)
 
 
 def test_a_controller_sends_no_frames_and_runs_no_programs(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "controller"))
-    calling = agent(server)
+    calling = agent_of(server)
     asked = iter([b'{"host": "ps", "line": ["true"]}'])
     for ask in (
         lambda: calling.frames(1),
         lambda: calling.call("Pause", paused=True),
-        lambda: [*calling.stream("Exec", 0, asked)],
+        lambda: [*calling.open_stream("Exec", 0, asked)],
     ):
         with pytest.raises((OlafError, grpc.RpcError), match="needs the role operator"):
             ask()
@@ -93,24 +95,24 @@ def test_a_wrong_testbed_is_refused(
     server: Server, deployment: str, testbed: str, machine: str, what: str
 ) -> None:
     with pytest.raises(BadInput, match=what):
-        agent(server, deployment).call("Problems", testbed=testbed, machine=machine)
+        agent_of(server, deployment).call("Problems", testbed=testbed, machine=machine)
 
 
 def test_a_missing_interface_is_a_problem_of_its_port(server: Server) -> None:
-    found = agent(server).call("Problems", testbed=BED, machine="m1")
+    found = agent_of(server).call("Problems", testbed=BED, machine="m1")
     assert [each["what"] for each in found if "port 1" in each["where"]] == [
         "interface cable0 does not exist"
     ]
 
 
 def test_another_version_starts_nothing(server: Server) -> None:
-    calling = agent(server)
+    calling = agent_of(server)
     calling._metadata = ((DEPLOYMENT, "racks"), (VERSION, "0.0.1"))
     with pytest.raises(OlafError, match=r"and the caller has 0\.0\.1"):
         calling.call("Start", testbed=BED, machine="m1")
 
 
-def _code(calling: Agent, name: str, *requests: bytes) -> grpc.StatusCode:
+def _code_of(calling: MachineAgent, name: str, *requests: bytes) -> grpc.StatusCode:
     stream = calling._channel.stream_stream(f"/{SERVICE}/{name}")(
         iter(requests), metadata=calling._metadata, timeout=30
     )
@@ -126,16 +128,16 @@ def _code(calling: Agent, name: str, *requests: bytes) -> grpc.StatusCode:
 def test_requests_that_make_no_sense_are_refused_in_words(
     server: Server, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    calling = agent(server)
+    calling = agent_of(server)
     known: list[object] = [None, True, -1, 1e400, "x", "name: [", [], [[]], {}, {"do": 1}, {"do": "read"}]
     fields = {field for each in calls.FIELDS.values() for field in each}
     requests = [b"", b"[]", b"\xff", b"{}" * 2, b"[" * 100_000, b'{"a"' * 9000]
     requests += [json.dumps(dict.fromkeys(fields, value)).encode() for value in known]
-    refused = {_code(calling, name, request) for request in requests} | {_code(calling, name)}
+    refused = {_code_of(calling, name, request) for request in requests} | {_code_of(calling, name)}
     words = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OK}
     assert refused <= words, refused
     assert "Traceback" not in caplog.text
-    too_long = _code(calling, name, b"x" * (calls.LONGEST + 1))
+    too_long = _code_of(calling, name, b"x" * (calls.LONGEST + 1))
     assert too_long in words | {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.CANCELLED}
     assert calling.call("Find") is None
 
@@ -145,12 +147,12 @@ def test_a_reader_with_many_streams_silences_nobody(
 ) -> None:
     (tmp_path / "state" / ".agent" / "racks").mkdir(parents=True)
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "reader"))
-    reader = agent(server)
+    reader = agent_of(server)
     follow = reader._channel.stream_stream(f"/{SERVICE}/Follow")
     streams = [follow(iter([b"{}"]), metadata=reader._metadata) for _ in range(600)]
     try:
         monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "operator"))
-        assert agent(server).call("Describe")["deployments"] == ["racks"]
+        assert agent_of(server).call("Describe")["deployments"] == ["racks"]
         last = next(each for each in reversed(streams) if each.code() is not None)  # that one has ended
         assert last.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert "calls open" in last.details()
@@ -161,18 +163,18 @@ def test_a_reader_with_many_streams_silences_nobody(
 
 def test_following_what_does_not_exist_ends(server: Server) -> None:
     with pytest.raises(OlafError, match="was never started here"):
-        next(iter(agent(server, "nothing").parts("Follow")))
+        next(iter(agent_of(server, "nothing").receive_parts("Follow")))
 
 
 def test_a_certificates_name_moves_no_cursor(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "bad\x1b[31m\nline"
-    issue(tmp_path / "certs", name, (), 1, "reader")
+    issue_pair(tmp_path / "certs", name, (), 1, "reader")
     client_folder(tmp_path / "certs", tmp_path / "odd", name)
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "odd"))
     with pytest.raises(OlafError, match="may not Stop") as refused:
-        agent(server).call("Stop")
+        agent_of(server).call("Stop")
     assert str(refused.value).isprintable()
     assert r"bad\x1b[31m\nline" in str(refused.value)
 
@@ -181,11 +183,11 @@ def test_a_certificate_of_another_authority_opens_nothing(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = tmp_path / "others"
-    issue(others, "operator", (), 1)
+    issue_pair(others, "operator", (), 1)
     client_folder(others, tmp_path / "stranger", "operator")
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "stranger"))
     with pytest.raises(Unreachable, match="machine m1 cannot be reached"):
-        agent(server).call("Describe")
+        agent_of(server).call("Describe")
 
 
 def test_an_agents_stolen_key_opens_no_other_agent(
@@ -194,16 +196,16 @@ def test_an_agents_stolen_key_opens_no_other_agent(
     client_folder(tmp_path / "certs", tmp_path / "stolen", "server")
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "stolen"))
     with pytest.raises(Unreachable, match="machine m1 cannot be reached"):
-        agent(server).call("Describe")
+        agent_of(server).call("Describe")
 
 
 def test_a_client_without_a_certificate_says_so(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLAF_CERTS")
     with pytest.raises(BadInput, match="olafctl certs"):
-        agent(server)
+        agent_of(server)
 
 
 def test_an_agent_wants_tls_with_an_authority(tmp_path: Path) -> None:
-    issue(tmp_path, "server", ("127.0.0.1",), 1)
+    issue_pair(tmp_path, "server", ("127.0.0.1",), 1)
     with pytest.raises(BadInput, match="a client authority for TLS"):
         Server("127.0.0.1:0", Tls(tmp_path / "server.pem", tmp_path / "server.key"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from olaftest.daemon.machines import Lab, lab, star, why_not
+from olaftest.daemon.machines import MachineLab, lab, star_testbed, why_not
 from tests.machines.conftest import deployed_without
 from tests.machines.test_two_racks import ENGINE
 
@@ -16,42 +16,42 @@ OLD, ALL = ("m1", "m2"), ("m1", "m2", "m3")
 
 
 @pytest.fixture
-def racks() -> Iterator[Lab]:
+def racks() -> Iterator[MachineLab]:
     if reason := why_not():
         pytest.skip(reason)
     with lab(*ALL) as made:
         for number in (2, 3):
-            made.cable("m1", f"m{number}", f"cable{number}")
+            made.join_cable("m1", f"m{number}", f"cable{number}")
         yield made
 
 
-def written(made: Lab, names: tuple[str, ...]) -> str:
+def write_testbed(made: MachineLab, names: tuple[str, ...]) -> str:
     folder = made.folder / "-".join(names)
     folder.mkdir()
-    (folder / "many.yaml").write_text(star(made, names, "fifo"))
+    (folder / "many.yaml").write_text(star_testbed(made, names, "fifo"))
     return str(folder / "many.yaml")
 
 
 @contextmanager
-def numbered(made: Lab, bed: str) -> Iterator[dict[str, Any]]:
+def send_numbered(made: MachineLab, bed: str) -> Iterator[dict[str, Any]]:
     """Frames of the first rack, as numbered.py says; afterwards what became of them."""
     found: dict[str, Any] = {}
-    with made.begun(str(Path(__file__).with_name("numbered.py")), bed) as sending:
+    with made.begin_python(str(Path(__file__).with_name("numbered.py")), bed) as sending:
         assert sending.stdout is not None
         assert sending.stdout.readline() == "flows\n"
         yield found
         found.update(json.loads(sending.communicate()[0]))
 
 
-def engines(made: Lab, names: tuple[str, ...]) -> list[int]:
+def engine_names(made: MachineLab, names: tuple[str, ...]) -> list[int]:
     return [each.pid for name in names for each in made.machines[name].processes(ENGINE)]
 
 
-def test_a_rack_comes_and_goes_and_no_frame_of_the_others_is_lost(racks: Lab) -> None:
-    old, new = written(racks, OLD), written(racks, ALL)
+def test_a_rack_comes_and_goes_and_no_frame_of_the_others_is_lost(racks: MachineLab) -> None:
+    old, new = write_testbed(racks, OLD), write_testbed(racks, ALL)
     racks.olafctl("deploy", old)
-    kept = engines(racks, OLD)
-    with numbered(racks, old) as found:
+    kept = engine_names(racks, OLD)
+    with send_numbered(racks, old) as found:
         foreseen = racks.olafctl("deploy", "--dry-run", new)
         for line in ("  machine m1: root go", "  machine m2: r2 go", "+ machine m3: r3", "+ m1: port 3 (nic"):
             assert line in foreseen
@@ -63,6 +63,6 @@ def test_a_rack_comes_and_goes_and_no_frame_of_the_others_is_lost(racks: Lab) ->
         racks.olafctl("status")
         racks.olafctl("deploy", new)
     assert (found["lost"], found["sent"] > 0) == ([], True)
-    assert engines(racks, OLD) == kept
-    assert len(engines(racks, ALL)) == 3
+    assert engine_names(racks, OLD) == kept
+    assert len(engine_names(racks, ALL)) == 3
     assert " passed" in racks.olafctl("test", "-k", "several_engines")

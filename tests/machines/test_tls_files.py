@@ -23,7 +23,7 @@ from olafctl.agent.server import Server as AgentServer
 from olafctl.daemon.api.server import Server as DaemonServer
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 
 KEYS: dict[str, Callable[[], Any]] = {
     "p256": lambda: ec.generate_private_key(ec.SECP256R1()),
@@ -37,7 +37,7 @@ KEYS: dict[str, Callable[[], Any]] = {
 }
 GOOD = ("p256", "rsa")
 SERVERS: dict[str, Callable[[Tls], Any]] = {
-    "switch": lambda tls: serve({}, "127.0.0.1:0", tls),
+    "switch": lambda tls: serve_devices({}, "127.0.0.1:0", tls),
     "daemon": lambda tls: DaemonServer({}, "127.0.0.1:0", tls),
     "agent": lambda tls: AgentServer("127.0.0.1:0", tls),
 }

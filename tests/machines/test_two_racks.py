@@ -11,39 +11,39 @@ from pathlib import Path
 import psutil
 import pytest
 
-from olafctl.machines.certificates import issue
-from olaftest.daemon.daemon_process import running as serving
-from olaftest.daemon.daemon_process import until
-from olaftest.daemon.machines import PORT, Lab, lab, why_not
+from olafctl.machines.certificates import issue_pair
+from olaftest.daemon.daemon_process import running_daemon as serving
+from olaftest.daemon.daemon_process import wait_until
+from olaftest.daemon.machines import PORT, MachineLab, lab, why_not
 from tests.machines.conftest import deployed_without, multi_hop
 
 ENGINE = "olafctl.targets.twin.process"
 
 
-def bed(racks: Lab) -> str:
+def bed_of(racks: MachineLab) -> str:
     return str(racks.folder / "two-racks.yaml")
 
 
 @pytest.fixture
-def running(racks: Lab) -> Lab:
+def running(racks: MachineLab) -> MachineLab:
     """Provide the machines with the testbed deployed, whatever the tests before left."""
-    racks.olafctl("deploy", bed(racks))
+    racks.olafctl("deploy", bed_of(racks))
     return racks
 
 
-def kill_engines(racks: Lab, machine: str) -> None:
+def kill_engines(racks: MachineLab, machine: str) -> None:
     for process in racks.machines[machine].processes(ENGINE):
         process.kill()
-    until(lambda: not racks.machines[machine].processes(ENGINE))
+    wait_until(lambda: not racks.machines[machine].processes(ENGINE))
 
 
-def test_deploy_names_each_machine_and_the_second_one_changes_nothing(racks: Lab) -> None:
-    racks.tried("destroy")
-    plan = racks.olafctl("deploy", "--dry-run", bed(racks))
+def test_deploy_names_each_machine_and_the_second_one_changes_nothing(racks: MachineLab) -> None:
+    racks.try_olafctl("destroy")
+    plan = racks.olafctl("deploy", "--dry-run", bed_of(racks))
     assert "machine m1: root, tor1" in plan
     assert "machine m2: tor2" in plan
-    assert "started" in racks.olafctl("deploy", bed(racks))
-    assert "nothing changed" in racks.olafctl("deploy", bed(racks))
+    assert "started" in racks.olafctl("deploy", bed_of(racks))
+    assert "nothing changed" in racks.olafctl("deploy", bed_of(racks))
     report = json.loads(racks.olafctl("status", "--json"))
     assert [(each["name"], each["running"]) for each in report["machines"]] == [("m1", True), ("m2", True)]
     assert {each["engine"] for each in report["ports"]} == {"root", "tor1", "tor2"}
@@ -52,7 +52,7 @@ def test_deploy_names_each_machine_and_the_second_one_changes_nothing(racks: Lab
 
 
 @pytest.mark.slow
-def test_packets_pass_as_in_one_machine(running: Lab) -> None:
+def test_packets_pass_as_in_one_machine(running: MachineLab) -> None:
     assert " passed" in running.olafctl("test", "-k", "several_engines or round_hierarchy or ack_status")
 
 
@@ -66,10 +66,10 @@ def test_a_tree_of_four_machines(target: str, monkeypatch: pytest.MonkeyPatch) -
         pytest.skip(reason)
     with lab("m1", "m2", "m3", "m4") as made:
         for number, above in ((1, "m3"), (2, "m3"), (3, "m4")):
-            made.cable(f"m{number}", above, f"cable{number}")
+            made.join_cable(f"m{number}", above, f"cable{number}")
         (made.folder / "multi-hop.yaml").write_text(multi_hop(target))
         made.olafctl("deploy", str(made.folder / "multi-hop.yaml"))
-        capture(made, ("ps", "s1-1", "s2-11"))
+        capture_ports(made, ("ps", "s1-1", "s2-11"))
         assert " passed" in made.olafctl("test")
         made.olafctl("status")
         made.olafctl("destroy")
@@ -78,14 +78,14 @@ def test_a_tree_of_four_machines(target: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_captures_at_two_machines_are_one_file(running: Lab) -> None:
-    capture(running, ("ps", "host21"))
+def test_captures_at_two_machines_are_one_file(running: MachineLab) -> None:
+    capture_ports(running, ("ps", "host21"))
 
 
-def capture(running: Lab, ports: Sequence[str]) -> None:
+def capture_ports(running: MachineLab, ports: Sequence[str]) -> None:
     """Frames at some ports while packet tests run."""
     file = running.folder / "both.pcapng"
-    with running.begun("-m", "olafctl", "capture", *ports, "-w", str(file), "-c", "4") as capturing:
+    with running.begin_python("-m", "olafctl", "capture", *ports, "-w", str(file), "-c", "4") as capturing:
         assert capturing.stderr is not None
         try:
             assert "capturing" in capturing.stderr.readline()
@@ -97,74 +97,74 @@ def capture(running: Lab, ports: Sequence[str]) -> None:
     assert file.stat().st_size > 0
 
 
-def test_an_agent_that_is_killed_finds_its_engines(running: Lab) -> None:
+def test_an_agent_that_is_killed_finds_its_engines(running: MachineLab) -> None:
     before = [each.pid for each in running.machines["m1"].processes(ENGINE)]
     running.kill_agent("m1")
     away = running.olafctl("status", code=1)
     assert "machine m1 cannot be reached" in away
     assert "machine m1 cannot be reached" in running.olafctl("cluster", "halt", "walker", code=1)
-    running.start("m1")
-    assert "nothing changed" in running.olafctl("deploy", bed(running))
+    running.start_agent("m1")
+    assert "nothing changed" in running.olafctl("deploy", bed_of(running))
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == before
 
 
 @pytest.mark.slow
-def test_an_engine_that_is_killed_comes_back_alone(running: Lab) -> None:
+def test_an_engine_that_is_killed_comes_back_alone(running: MachineLab) -> None:
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
     kill_engines(running, "m2")
     died = "died: m2: "
-    until(lambda: died in running.olafctl("status", code=1))
-    running.olafctl("deploy", bed(running))
+    wait_until(lambda: died in running.olafctl("status", code=1))
+    running.olafctl("deploy", bed_of(running))
     running.olafctl("status")
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
 
 
 @pytest.mark.slow
-def test_another_desk_sees_it_and_does_not_end_it(running: Lab) -> None:
+def test_another_desk_sees_it_and_does_not_end_it(running: MachineLab) -> None:
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
-    refused = running.tried("deploy", bed(running), at="m2")
+    refused = running.try_olafctl("deploy", bed_of(running), at="m2")
     assert "runs on m1, m2 already, deployed from elsewhere" in refused.stderr
-    shown = running.tried("status", "--json", "--deployment", bed(running), at="m2")
+    shown = running.try_olafctl("status", "--json", "--deployment", bed_of(running), at="m2")
     report = json.loads(shown.stdout)
     assert (report["running"], report["drift"]) == (True, [])
     assert report["membership_unread"] == "the store of the olafctl that deployed it"
-    joined = running.tried("worker", "join", "walker", "10.0.1.99", "--port", "11", at="m2")
+    joined = running.try_olafctl("worker", "join", "walker", "10.0.1.99", "--port", "11", at="m2")
     assert "(give its daemon's address: --daemon)" in joined.stderr
-    assert running.tried("test", "-k", "bypass", at="m2").returncode == 0
+    assert running.try_olafctl("test", "-k", "bypass", at="m2").returncode == 0
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
     running.olafctl("status")
 
 
-def test_of_two_first_deploys_at_once_at_most_one_stays(racks: Lab) -> None:
+def test_of_two_first_deploys_at_once_at_most_one_stays(racks: MachineLab) -> None:
     """The loser ends nothing of the winner's and does not take it over by trying again."""
-    racks.tried("destroy")
+    racks.try_olafctl("destroy")
     for name in ("desk", "m2"):
         shutil.rmtree(racks.machines[name].folder / "two-racks", ignore_errors=True)
     with ThreadPoolExecutor() as pool:
         places = ("desk", "m2")
-        tried = pool.map(lambda at: racks.tried("deploy", bed(racks), at=at), places)
+        tried = pool.map(lambda at: racks.try_olafctl("deploy", bed_of(racks), at=at), places)
         done = dict(zip(places, tried, strict=True))
     won = [at for at, tried in done.items() if tried.returncode == 0]
     assert len(won) <= 1, done
     for loser in set(places) - set(won):
-        again = racks.tried("deploy", bed(racks), at=loser)
+        again = racks.try_olafctl("deploy", bed_of(racks), at=loser)
         if won:
             assert "deployed from elsewhere" in again.stderr, (done, again.stderr)
-            assert racks.tried("status", at=won[0]).returncode == 0
-            racks.tried("destroy", at=won[0])
+            assert racks.try_olafctl("status", at=won[0]).returncode == 0
+            racks.try_olafctl("destroy", at=won[0])
         else:
             assert again.returncode == 0, (done, again.stderr)
-            racks.tried("destroy", at=loser)
-    racks.tried("destroy", "two-racks", at="m2")
+            racks.try_olafctl("destroy", at=loser)
+    racks.try_olafctl("destroy", "two-racks", at="m2")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: Lab) -> None:
+def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: MachineLab) -> None:
     """Where a daemon of the desk keeps the membership, that is changed and backed up, too."""
     laptop, certs = running.folder / "laptop", running.folder / "certs"
     shutil.rmtree(laptop, ignore_errors=True)
-    issue(certs, "daemon", (running.machines["desk"].address,), 1)
+    issue_pair(certs, "daemon", (running.machines["desk"].address,), 1)
     served = f"{running.machines['desk'].address}:9600"
     tls = (
         "--tls-cert",
@@ -180,7 +180,7 @@ def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: Lab
     }
 
     def from_laptop(*argv: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return running.tried(*argv, "--deployment", "two-racks", at="m1", **given, **more)
+        return running.try_olafctl(*argv, "--deployment", "two-racks", at="m1", **given, **more)
 
     seen = from_laptop("status", "--json")
     report = json.loads(seen.stdout)
@@ -192,11 +192,11 @@ def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: Lab
     assert "give its daemon's address" in from_laptop("cluster", "halt", "walker").stderr
     assert (
         "deployment 'no-racks' does not exist"
-        in running.tried("status", "-d", "no-racks", at="m1", **given).stderr
+        in running.try_olafctl("status", "-d", "no-racks", at="m1", **given).stderr
     )
-    daemon = running.daemon(running.folder / "two-racks.yaml", "desk", *tls, listen=served)
+    daemon = running.make_daemon(running.folder / "two-racks.yaml", "desk", *tls, listen=served)
     with serving(daemon):
-        until(lambda: from_laptop("status", OLAF_DAEMON=served).returncode == 0)
+        wait_until(lambda: from_laptop("status", OLAF_DAEMON=served).returncode == 0)
         for line in (
             ("cluster", "halt", "walker"), ("cluster", "resume", "walker"), ("top", "--once"),
             ("worker", "join", "walker", "10.0.1.99", "--port", "11", "--name", "late"),
@@ -209,39 +209,39 @@ def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: Lab
 
 
 @pytest.mark.slow
-def test_what_goes_on_without_a_machine_is_brought_whole_again(running: Lab) -> None:
+def test_what_goes_on_without_a_machine_is_brought_whole_again(running: MachineLab) -> None:
     running.olafctl("destroy")
-    running.cut("m2")
+    running.cut_network("m2")
     try:
-        brought = running.olafctl("deploy", "--without", "m2", bed(running))
+        brought = running.olafctl("deploy", "--without", "m2", bed_of(running))
         assert "cut off: cluster walker: " in brought
         assert running.machines["m1"].processes(ENGINE)
         assert "machine m2 cannot be reached" in running.olafctl("status", code=1)
     finally:
-        running.cut("m2", whole=True)
+        running.cut_network("m2", whole=True)
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
-    running.olafctl("deploy", "--wait", "60", bed(running))
+    running.olafctl("deploy", "--wait", "60", bed_of(running))
     running.olafctl("status")
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
     assert "nothing works without m1, where the root is" in running.olafctl(
-        "deploy", "--without", "m1", bed(running), code=2
+        "deploy", "--without", "m1", bed_of(running), code=2
     )
 
 
 @pytest.mark.slow
-def test_what_fails_at_one_machine_goes_back_at_the_others(running: Lab) -> None:
+def test_what_fails_at_one_machine_goes_back_at_the_others(running: MachineLab) -> None:
     """The agent of m2 is killed when the new engines start."""
     slots = running.folder / "slots" / "two-racks.yaml"
     slots.parent.mkdir(exist_ok=True)
-    slots.write_text(Path(bed(running)).read_text().replace("slots: 16", "slots: 15"))
+    slots.write_text(Path(bed_of(running)).read_text().replace("slots: 16", "slots: 15"))
     assert "m2 could not go back" in deployed_without(running, str(slots), "m2")
-    running.olafctl("deploy", bed(running))
+    running.olafctl("deploy", bed_of(running))
     report = json.loads(running.olafctl("status", "--json"))
     assert {queue["registers"]["slots"] for queue in report["queues"].values()} == {16}
 
 
 @pytest.mark.slow
-def test_verbs_work_from_the_desk(running: Lab, tmp_path: Path) -> None:
+def test_verbs_work_from_the_desk(running: MachineLab, tmp_path: Path) -> None:
     running.olafctl("worker", "join", "walker", "10.0.1.99", "--port", "11", "--name", "late")
     assert "walker" in running.olafctl("top", "--once")
     assert "tor2" in running.olafctl("graph", "--text", "--seconds", "0.1")
@@ -255,14 +255,14 @@ def test_verbs_work_from_the_desk(running: Lab, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_programs_run_as_hosts_of_any_machine(running: Lab) -> None:
+def test_programs_run_as_hosts_of_any_machine(running: MachineLab) -> None:
     """One at m1 sends to one at m2; streams, signals and exit codes are this command's."""
-    assert "+ host ps" in running.olafctl("deploy", "--hosts", "--dry-run", bed(running))
-    running.olafctl("deploy", "--hosts", bed(running))
+    assert "+ host ps" in running.olafctl("deploy", "--hosts", "--dry-run", bed_of(running))
+    running.olafctl("deploy", "--hosts", bed_of(running))
     assert {"ps", "walker-w2"} < {
         each["name"] for each in json.loads(running.olafctl("status", "--json"))["hosts"]
     }
-    with running.begun("-m", "olafctl", "exec", "walker-w2", "--", "python3", "-c", _HEARS) as hearing:
+    with running.begin_python("-m", "olafctl", "exec", "walker-w2", "--", "python3", "-c", _HEARS) as hearing:
         assert hearing.stdout is not None
         assert hearing.stdout.readline() == "hears\n"
         running.olafctl("exec", "ps", "--", "python3", "-c", _SAYS)
@@ -270,13 +270,13 @@ def test_programs_run_as_hosts_of_any_machine(running: Lab) -> None:
         [olafctl] = psutil.Process(hearing.pid).children()
         olafctl.send_signal(signal.SIGTERM)
     assert hearing.returncode == 128 + signal.SIGTERM
-    with running.begun("-m", "olafctl", "exec", "ps", "sh", "-c", "cat; exit 7") as repeating:
+    with running.begin_python("-m", "olafctl", "exec", "ps", "sh", "-c", "cat; exit 7") as repeating:
         assert repeating.communicate("again\n")[0] == "again\n"
     assert repeating.returncode == 7
-    assert running.tried("exec", "ps", "no-such-program").returncode == 127
-    assert "needs the role operator" in running.tried("exec", "ps", "true", role="controller").stderr
+    assert running.try_olafctl("exec", "ps", "no-such-program").returncode == 127
+    assert "needs the role operator" in running.try_olafctl("exec", "ps", "true", role="controller").stderr
     assert " passed" in running.olafctl("test", "-k", "bypass")
-    running.olafctl("deploy", "--no-hosts", bed(running))
+    running.olafctl("deploy", "--no-hosts", bed_of(running))
     assert "walker-w2" not in running.olafctl("exec", "walker-w2", "true", code=2).split("(")[-1]
 
 
@@ -295,51 +295,51 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", ("10.0.2.11", 
 """
 
 
-def test_an_earlier_controller_writes_to_no_device_and_no_queue(running: Lab) -> None:
-    with running.begun(str(Path(__file__).with_name("fenced.py")), bed(running)) as earlier:
+def test_an_earlier_controller_writes_to_no_device_and_no_queue(running: MachineLab) -> None:
+    with running.begin_python(str(Path(__file__).with_name("fenced.py")), bed_of(running)) as earlier:
         answers = json.loads(earlier.communicate()[0])
     assert len(answers) == 9  # of three engines: two devices and a queue
     assert all("another controller is primary" in answer for answer in answers.values()), answers
     running.olafctl("status")
 
 
-def test_a_reader_sees_and_changes_nothing(running: Lab) -> None:
+def test_a_reader_sees_and_changes_nothing(running: MachineLab) -> None:
     running.olafctl("status", role="reader")
-    refused = running.olafctl("deploy", "--force", bed(running), role="reader", code=1)
+    refused = running.olafctl("deploy", "--force", bed_of(running), role="reader", code=1)
     assert "needs the role controller" in refused
 
 
-def test_logs_name_their_machine(running: Lab) -> None:
+def test_logs_name_their_machine(running: MachineLab) -> None:
     kill_engines(running, "m2")
-    until(lambda: "was ended by signal KILL" in running.olafctl("logs"))
+    wait_until(lambda: "was ended by signal KILL" in running.olafctl("logs"))
     logs = running.olafctl("logs")
     assert "m2/queue.log: " in logs
 
 
 @pytest.mark.slow
-def test_a_daemon_brings_back_what_is_killed_or_was_away(running: Lab) -> None:
+def test_a_daemon_brings_back_what_is_killed_or_was_away(running: MachineLab) -> None:
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
-    with serving(running.daemon(running.folder / "two-racks.yaml")):
+    with serving(running.make_daemon(running.folder / "two-racks.yaml")):
         for process in running.machines["m2"].processes(ENGINE):
             process.kill()
-        until(lambda: running.tried("status").returncode == 0)
-        running.cut("m2")
+        wait_until(lambda: running.try_olafctl("status").returncode == 0)
+        running.cut_network("m2")
         try:
-            until(lambda: "machine m2 cannot be reached" in running.tried("status").stdout)
+            wait_until(lambda: "machine m2 cannot be reached" in running.try_olafctl("status").stdout)
         finally:
-            running.cut("m2", whole=True)
-        until(lambda: running.tried("status").returncode == 0)
-        until(lambda: running.tried("cluster", "halt", "walker").returncode == 0)
+            running.cut_network("m2", whole=True)
+        wait_until(lambda: running.try_olafctl("status").returncode == 0)
+        wait_until(lambda: running.try_olafctl("cluster", "halt", "walker").returncode == 0)
         running.olafctl("cluster", "resume", "walker")
     running.olafctl("status")
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
 
 
 @pytest.mark.slow
-def test_a_testbed_that_does_not_start_leaves_what_ran(running: Lab) -> None:
+def test_a_testbed_that_does_not_start_leaves_what_ran(running: MachineLab) -> None:
     wrong = running.folder / "wrong" / "two-racks.yaml"
     wrong.parent.mkdir(exist_ok=True)
-    wrong.write_text(Path(bed(running)).read_text().replace("path: cable0", "path: cable9"))
+    wrong.write_text(Path(bed_of(running)).read_text().replace("path: cable0", "path: cable9"))
     before = [each.pid for each in running.machines["m1"].processes(ENGINE)]
     refused = running.olafctl("deploy", str(wrong), code=2)
     assert "m2: " in refused
@@ -348,18 +348,18 @@ def test_a_testbed_that_does_not_start_leaves_what_ran(running: Lab) -> None:
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == before
 
 
-def test_destroy_leaves_nothing_on_any_machine(running: Lab) -> None:
+def test_destroy_leaves_nothing_on_any_machine(running: MachineLab) -> None:
     running.olafctl("destroy")
     for name in ("m1", "m2"):
         assert not running.machines[name].processes(ENGINE)
         assert list((running.machines[name].folder / ".agent").iterdir()) == []
 
 
-def test_a_machine_that_is_away_is_named_before_anything_is_touched(racks: Lab) -> None:
-    racks.tried("destroy")
-    racks.cut("m2")
+def test_a_machine_that_is_away_is_named_before_anything_is_touched(racks: MachineLab) -> None:
+    racks.try_olafctl("destroy")
+    racks.cut_network("m2")
     try:
-        assert "machine m2 cannot be reached" in racks.olafctl("deploy", bed(racks), code=2)
+        assert "machine m2 cannot be reached" in racks.olafctl("deploy", bed_of(racks), code=2)
         assert not racks.machines["m1"].processes(ENGINE)
     finally:
-        racks.cut("m2", whole=True)
+        racks.cut_network("m2", whole=True)

@@ -9,7 +9,7 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.membership.interface import Compacted, Event, MembershipStore, Rows
 from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore
@@ -20,7 +20,7 @@ from tests.daemon.conftest import DEADLINE, needs_etcd
 Open = Callable[[], MembershipStore]
 
 
-class Standing(Alone):
+class StandingStore(Alone):
     """A leadership of a given term; term 0 is that of a key which no one made."""
 
     def __init__(self, term: int) -> None:
@@ -31,7 +31,7 @@ class Standing(Alone):
 def etcd() -> Iterator[Etcd]:
     """A connection to an etcd of this module's own."""
     needs_etcd()
-    with etcd_server.running() as endpoint:
+    with etcd_server.running_etcd() as endpoint:
         connection = Etcd([endpoint], timeout=DEADLINE)
         yield connection
         connection.close()
@@ -46,7 +46,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         return SqliteStore(tmp_path / "state", kept=4)
 
     def open_etcd() -> MembershipStore:
-        return EtcdStore(request.getfixturevalue("etcd"), request.node.name, Standing(0), kept=4)
+        return EtcdStore(request.getfixturevalue("etcd"), request.node.name, StandingStore(0), kept=4)
 
     def again() -> MembershipStore:
         for store in stores:
@@ -132,7 +132,7 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
 
 def test_rows_of_a_dead_leader_are_added_from_the_log(etcd: Etcd, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: dict[str, Row | None] = {f"member/{n}": {"port": n} for n in range(300)}
-    first = EtcdStore(etcd, "behind", Standing(0))
+    first = EtcdStore(etcd, "behind", StandingStore(0))
 
     def lost() -> None:
         raise OlafError("the connection is lost")
@@ -140,30 +140,30 @@ def test_rows_of_a_dead_leader_are_added_from_the_log(etcd: Etcd, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(first, "_apply", lost)
         assert first.finish(rows) == 1
-    second = EtcdStore(etcd, "behind", Standing(0))
+    second = EtcdStore(etcd, "behind", StandingStore(0))
     assert second.rows() == (1, rows)
     assert second.finish({"member/0": None}) == 2
-    assert len(EtcdStore(etcd, "behind", Standing(0)).rows()[1]) == 299
+    assert len(EtcdStore(etcd, "behind", StandingStore(0)).rows()[1]) == 299
 
 
 @pytest.mark.parametrize("name", ["row/member/a", "intent", "head", "applied", f"log/{2:016}", "missing"])
 def test_keys_that_another_program_damaged_are_reported(etcd: Etcd, name: str) -> None:
-    store = EtcdStore(etcd, f"damaged {name}", Standing(0))
+    store = EtcdStore(etcd, f"damaged {name}", StandingStore(0))
     for port in range(4):
         store.finish({"member/a": {"port": port}})
     store.check()
     folder = f"/olaf/damaged {name}/".encode()
     if name == "missing":
-        etcd.transact([], [messages.delete(folder + f"log/{2:016}".encode())])
+        etcd.transact([], [messages.delete_keys(folder + f"log/{2:016}".encode())])
     else:
-        etcd.transact([], [messages.put(folder + name.encode(), b"\xff{")])
+        etcd.transact([], [messages.put_key(folder + name.encode(), b"\xff{")])
     with pytest.raises(OlafError, match=r"is damaged: /olaf/damaged .*/(log/|" + name + ")"):
-        EtcdStore(etcd, f"damaged {name}", Standing(0)).check()
+        EtcdStore(etcd, f"damaged {name}", StandingStore(0)).check()
 
 
 def test_who_does_not_hold_the_leaders_key_changes_nothing(etcd: Etcd) -> None:
-    made = etcd.transact([], [messages.put(leader_key("fenced"), b"{}")]).header.revision
-    leader, stale = (EtcdStore(etcd, "fenced", Standing(term)) for term in (made, made - 1))
+    made = etcd.transact([], [messages.put_key(leader_key("fenced"), b"{}")]).header.revision
+    leader, stale = (EtcdStore(etcd, "fenced", StandingStore(term)) for term in (made, made - 1))
     leader.finish({"member/a": {}})
     for write in (stale.abandon, lambda: stale.finish({"member/a": None}), lambda: stale.begin({})):
         with pytest.raises(NotLeader, match="nothing was changed"):
@@ -172,7 +172,7 @@ def test_who_does_not_hold_the_leaders_key_changes_nothing(etcd: Etcd) -> None:
 
 
 def test_two_writers_of_one_term_do_not_overwrite_each_other(etcd: Etcd) -> None:
-    one, two = (EtcdStore(etcd, "twice", Standing(0)) for _ in range(2))
+    one, two = (EtcdStore(etcd, "twice", StandingStore(0)) for _ in range(2))
     assert (one.rows()[0], two.rows()[0]) == (0, 0)
     one.finish({"member/a": {}})
     with pytest.raises(OlafError, match=r"^/olaf/twice/: another process wrote to the store"):
@@ -182,7 +182,7 @@ def test_two_writers_of_one_term_do_not_overwrite_each_other(etcd: Etcd) -> None
 
 def test_an_etcd_that_is_gone_is_an_error_for_people() -> None:
     needs_etcd()
-    with etcd_server.running() as endpoint:
+    with etcd_server.running_etcd() as endpoint:
         connection = Etcd([endpoint], timeout=5)
         store = EtcdStore(connection, "gone", Alone())
     with pytest.raises(OlafError, match=rf"{endpoint}: etcd does not answer: .* \(start it"):
@@ -193,14 +193,14 @@ def test_an_etcd_that_is_gone_is_an_error_for_people() -> None:
 def test_etcd_by_certificate_alone(tmp_path: Path) -> None:
     needs_etcd()
     certificates, strangers = tmp_path / "certs", tmp_path / "strangers"
-    issue(certificates, "etcd", ("127.0.0.1",), 1)
+    issue_pair(certificates, "etcd", ("127.0.0.1",), 1)
     for folder in (certificates, strangers):
-        issue(folder, "client", (), 1)
+        issue_pair(folder, "client", (), 1)
     (strangers / "ca.pem").write_bytes((certificates / "ca.pem").read_bytes())
-    with etcd_server.running(tls=certificates) as endpoint:
+    with etcd_server.running_etcd(tls=certificates) as endpoint:
         with pytest.raises(OlafError, match="etcd does not answer"):
-            EtcdStore(Etcd([endpoint], strangers, timeout=5), "lab", Standing(0)).rows()
-        store = EtcdStore(Etcd([endpoint], certificates, timeout=DEADLINE), "lab", Standing(0))
+            EtcdStore(Etcd([endpoint], strangers, timeout=5), "lab", StandingStore(0)).rows()
+        store = EtcdStore(Etcd([endpoint], certificates, timeout=DEADLINE), "lab", StandingStore(0))
         assert store.finish({"member/a": {}}) == 1
 
 

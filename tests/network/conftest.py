@@ -14,4 +14,4 @@ def state(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "bed"
     folder.mkdir()
     yield folder
-    interfaces.remove(folder)
+    interfaces.remove_interfaces(folder)

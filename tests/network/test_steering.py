@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.network import interfaces, steering
-from olafctl.network.interfaces import Pair
+from olafctl.network.interfaces import VethPair
 from olafswitch.ports.host import InterfaceHostPort
 
 SOON = 60.0
@@ -23,8 +23,8 @@ as_root = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interf
 @several_processors
 def test_one_processor_receives_for_every_host(state: Path) -> None:
     names = ["worker1", "worker2"]
-    interfaces.create(
-        state, [Pair(interfaces.interface_of(state, f"p{n}"), name) for n, name in enumerate(names)]
+    interfaces.create_pairs(
+        state, [VethPair(interfaces.interface_of(state, f"p{n}"), name) for n, name in enumerate(names)]
     )
     receiver = interfaces.receiver_of(state)
     assert receiver in os.sched_getaffinity(0)
@@ -36,7 +36,7 @@ def test_one_processor_receives_for_every_host(state: Path) -> None:
 @as_root
 def test_frames_to_a_host_keep_their_order(state: Path) -> None:
     inner = interfaces.interface_of(state, "p1")
-    interfaces.create(state, [Pair(inner, "worker1")])
+    interfaces.create_pairs(state, [VethPair(inner, "worker1")])
     near, far = InterfaceHostPort(inner), InterfaceHostPort("worker1", interfaces.namespace_of(state))
     for begin in range(0, 10 * BURST, BURST):
         burst = [HEAD + number.to_bytes(4, "big") + bytes(42) for number in range(begin, begin + BURST)]
@@ -49,23 +49,23 @@ def test_frames_to_a_host_keep_their_order(state: Path) -> None:
 def test_only_what_starts_within_avoids_the_processor() -> None:
     usable = os.sched_getaffinity(0)
     kept_off = min(usable)
-    with steering.off(kept_off):
+    with steering.keep_off(kept_off):
         assert affinity_of_a_new_thread() == usable - {kept_off}
     assert affinity_of_a_new_thread() == usable
-    with steering.off(None):
+    with steering.keep_off(None):
         assert affinity_of_a_new_thread() == usable
 
 
 def test_the_same_deployment_always_has_the_same_processor() -> None:
-    chosen = {key: steering.processor(key) for key in ("00", "01", "ff")}
-    assert all(steering.processor(key) == one for key, one in chosen.items())
+    chosen = {key: steering.choose_processor(key) for key in ("00", "01", "ff")}
+    assert all(steering.choose_processor(key) == one for key, one in chosen.items())
     if len(os.sched_getaffinity(0)) > 1:
         assert chosen["00"] != chosen["01"]
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "1"), (5, "20"), (31, "80000000"), (40, "100,00000000")])
 def test_sysfs_takes_processors_in_groups_of_32(number: int, text: str) -> None:
-    assert steering.mask(number) == text
+    assert steering.processor_mask(number) == text
 
 
 def affinity_of_a_new_thread() -> set[int]:

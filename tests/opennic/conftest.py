@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from olafctl.targets.opennic_sim.box import build
+from olafctl.targets.opennic_sim.box import build_rtl
 from olafswitch.simulation.bench import Bench
 
 PERIOD = 4000
@@ -17,9 +17,9 @@ def bench() -> Iterator[MakeBench]:
     made: list[Bench] = []
 
     def make(top: str, seed: int = 1, **parameters: int) -> Bench:
-        this = Bench(build(top, parameters), {"clk": PERIOD}, seed)
+        this = Bench(build_rtl(top, parameters), {"clk": PERIOD}, seed)
         made.append(this)
-        reset(this)
+        reset_bench(this)
         return this
 
     yield make
@@ -27,7 +27,7 @@ def bench() -> Iterator[MakeBench]:
         this.close()
 
 
-def reset(this: Bench) -> None:
+def reset_bench(this: Bench) -> None:
     """Ten cycles of reset."""
     this["rst"] = 1
     this.run(10)

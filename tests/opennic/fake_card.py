@@ -32,9 +32,9 @@ class Built:
     """The description of each block's registers."""
 
 
-def build(folder: Path) -> Built:
+def fake_build(folder: Path) -> Built:
     """The plug-in of the project's P4 in ``folder``."""
-    made = plugin.make(Geometry(slots=8, beats=142), P4)
+    made = plugin.assemble_plugin(Geometry(slots=8, beats=142), P4)
     made.write(folder)
     blocks = {ip.number: json.loads(made.files[plugin.TABLES.format(ip.name)]) for ip in IPS}
     return Built(folder, int(made.build_id, 16), blocks)
@@ -71,9 +71,9 @@ class FakeBlock:
             return
         target, last = self._words.get(driver.TARGET, 0), self._words.get(driver.SLOT, 0)
         for slot in range(last + 1) if value & driver.SWEEP else [last]:
-            self._act(value & ~driver.SWEEP, target, slot)
+            self._act_command(value & ~driver.SWEEP, target, slot)
 
-    def _act(self, what: int, target: int, slot: int) -> None:
+    def _act_command(self, what: int, target: int, slot: int) -> None:
         if what == driver.TAKE:
             self._held = self.counts.pop((target, slot), 0)
             return

@@ -38,7 +38,7 @@ _RTL = {
 }
 
 
-def around(shell: Path, plugin: Plugin, folder: Path) -> Around:
+def wrap_shell(shell: Path, plugin: Plugin, folder: Path) -> Around:
     """The shell's RTL and the models of AMD's primitives; the plug-in's files are written to ``folder``."""
     included = []
     for name, text in plugin.files.items():
@@ -123,6 +123,6 @@ class ShellBox(Box):
             self.bench["axil_select"] = 0
 
 
-def gaps(frames: list[Received]) -> int:
+def count_gaps(frames: list[Received]) -> int:
     """Cycles without a beat inside of frames."""
     return sum(frame.last - frame.first + 1 - (len(frame.data) + 63) // 64 for frame in frames)

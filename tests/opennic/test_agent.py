@@ -18,12 +18,12 @@ from olafctl.targets.opennic.health import CMACS, PERIOD, RX_STATUS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG, TABLES
 from olafctl.wire.frames import mac_bits
 from olafswitch.errors import OlafError
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Exact, TableFull
 from olafswitch.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafswitch.p4runtime.program import Program
-from olafswitch.p4runtime.session import Change, Session, Update
+from olafswitch.p4runtime.program import ProgramInfo
+from olafswitch.p4runtime.session import Change, EntityUpdate, Session
 from tests.opennic import fake_card
 from tests.opennic.fake_card import COPIES, Built, FakeCard
 from tests.p4src.frames import SERVER, WORKER
@@ -45,7 +45,7 @@ SERVER_ENTRY = TableEntry(
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return fake_card.build(tmp_path_factory.mktemp("card") / "plugin")
+    return fake_card.fake_build(tmp_path_factory.mktemp("card") / "plugin")
 
 
 @pytest.fixture
@@ -66,11 +66,11 @@ def opened_card(hardware: FakeCard, built: Built) -> Card:
 
 @pytest.fixture
 def agent(card: Card) -> Iterator[Agent]:
-    with serve(card.planes, "127.0.0.1:0") as running:
+    with serve_devices(card.planes, "127.0.0.1:0") as running:
         yield running
 
 
-def connect(agent: Agent, built: Built, number: int, election_id: int = 10) -> Session:
+def connect_primary(agent: Agent, built: Built, number: int, election_id: int = 10) -> Session:
     """A primary of an IP whose pipeline runs."""
     session = Session.connect(agent.address, number, election_id=election_id)
     name = NAMES[number]
@@ -82,26 +82,26 @@ def connect(agent: Agent, built: Built, number: int, election_id: int = 10) -> S
 
 @pytest.fixture
 def first(agent: Agent, built: Built) -> Iterator[Session]:
-    with connect(agent, built, 1) as session:
+    with connect_primary(agent, built, 1) as session:
         yield session
 
 
 @pytest.fixture
 def second(agent: Agent, built: Built) -> Iterator[Session]:
-    with connect(agent, built, 2) as session:
+    with connect_primary(agent, built, 2) as session:
         yield session
 
 
-def insert(session: Session, *entities: TableEntry | MulticastGroup) -> None:
-    session.write([Update(Change.INSERT, each) for each in entities])
+def insert_entries(session: Session, *entities: TableEntry | MulticastGroup) -> None:
+    session.write([EntityUpdate(Change.INSERT, each) for each in entities])
 
 
-def route(address: int, length: int, port: int) -> TableEntry:
+def make_route(address: int, length: int, port: int) -> TableEntry:
     return TableEntry("forwarding", {"dst_addr": Lpm(address, length)}, "forward", {"port": port})
 
 
 def test_an_entry_arrives_in_the_blocks_order_and_width(hardware: FakeCard, first: Session) -> None:
-    insert(first, WORKER_ENTRY)
+    insert_entries(first, WORKER_ENTRY)
     [((key, mask), stored)] = hardware.tables()["workers"].items()
     assert (key, mask) == (int(WORKER.ip), 0xFFFFFFFF)
     packed = 5
@@ -113,7 +113,7 @@ def test_an_entry_arrives_in_the_blocks_order_and_width(hardware: FakeCard, firs
 
 def test_the_longest_prefix_wins_by_its_place(hardware: FakeCard, second: Session) -> None:
     net = int(WORKER.ip)
-    insert(second, route(0, 0, 9), route(net & 0xFFFF0000, 16, 3), route(net, 32, 4))
+    insert_entries(second, make_route(0, 0, 9), make_route(net & 0xFFFF0000, 16, 3), make_route(net, 32, 4))
     slots = {mask.bit_count(): each.slot for (_, mask), each in hardware.tables()["forwarding"].items()}
     assert slots[32] < slots[16] < slots[0]
 
@@ -125,42 +125,42 @@ def place_of(hardware: FakeCard, table: str) -> int:
 
 
 def test_a_modified_entry_keeps_the_place_of_its_counter(hardware: FakeCard, second: Session) -> None:
-    insert(second, route(int(WORKER.ip), 32, 4))
+    insert_entries(second, make_route(int(WORKER.ip), 32, 4))
     hardware.blocks[2].count("forwarding", place_of(hardware, "forwarding"), 100)
-    changed = route(int(WORKER.ip), 32, 5)
-    second.write([Update(Change.MODIFY, changed)])
+    changed = make_route(int(WORKER.ip), 32, 5)
+    second.write([EntityUpdate(Change.MODIFY, changed)])
     hardware.blocks[2].count("forwarding", place_of(hardware, "forwarding"), 60)
     assert second.direct_counters("forwarding") == {changed: CounterData(2, 160)}
 
 
 def test_counts_survive_reads_and_a_new_entry_starts_at_zero(hardware: FakeCard, second: Session) -> None:
-    entry = route(int(WORKER.ip), 32, 4)
-    insert(second, entry)
+    entry = make_route(int(WORKER.ip), 32, 4)
+    insert_entries(second, entry)
     place = place_of(hardware, "forwarding")
     for expected in (1, 2):
         hardware.blocks[2].count("forwarding", place, 100)
         for _ in range(2):
             assert second.direct_counters("forwarding")[entry].packets == expected
     hardware.blocks[2].count("forwarding", place, 100)
-    second.write([Update(Change.DELETE, entry)])
-    insert(second, entry)
+    second.write([EntityUpdate(Change.DELETE, entry)])
+    insert_entries(second, entry)
     assert second.direct_counters("forwarding")[entry] == CounterData(0, 0)
 
 
 def test_refusals_have_p4runtimes_codes(first: Session, hardware: FakeCard) -> None:
-    insert(first, WORKER_ENTRY)
-    assert codes(first, Change.INSERT, WORKER_ENTRY) == ["ALREADY_EXISTS"]
-    assert codes(first, Change.MODIFY, SERVER_ENTRY) == ["NOT_FOUND"]
-    assert codes(first, Change.DELETE, SERVER_ENTRY) == ["NOT_FOUND"]
+    insert_entries(first, WORKER_ENTRY)
+    assert refusal_codes(first, Change.INSERT, WORKER_ENTRY) == ["ALREADY_EXISTS"]
+    assert refusal_codes(first, Change.MODIFY, SERVER_ENTRY) == ["NOT_FOUND"]
+    assert refusal_codes(first, Change.DELETE, SERVER_ENTRY) == ["NOT_FOUND"]
     many = [replace(SERVER_ENTRY, match={"server_addr": number}) for number in range(20)]
-    refused = codes(first, Change.INSERT, *many)
+    refused = refusal_codes(first, Change.INSERT, *many)
     assert refused == ["RESOURCE_EXHAUSTED"] * 4, "the table has 16 entries"
     assert len(hardware.tables()["parameter_servers"]) == 16
 
 
-def codes(session: Session, change: Change, *entities: TableEntry | MulticastGroup) -> list[str]:
+def refusal_codes(session: Session, change: Change, *entities: TableEntry | MulticastGroup) -> list[str]:
     with pytest.raises(WriteFailed) as caught:
-        session.write([Update(change, each) for each in entities])
+        session.write([EntityUpdate(change, each) for each in entities])
     return [failure.code for failure in caught.value.failures]
 
 
@@ -178,38 +178,38 @@ def test_members_address_the_copies_of_their_groups(hardware: FakeCard, second: 
         {"mac": mac_bits(WORKER.mac), "addr": int(WORKER.ip), "port": 4001},
     )
     group = MulticastGroup(6, [Replica(1, 7), Replica(2, 8)])
-    insert(second, group, deliver)
+    insert_entries(second, group, deliver)
     addressed = Copy(1, mac_bits(WORKER.mac), int(WORKER.ip), 4001)
     assert hardware.box.groups()[6][0] == addressed
     assert hardware.box.groups()[6][1].mac is None
     moved = replace(deliver, params={**deliver.params, "port": 4002})
-    second.write([Update(Change.MODIFY, moved)])
+    second.write([EntityUpdate(Change.MODIFY, moved)])
     assert hardware.box.groups()[6][0] == replace(addressed, udp_port=4002)
-    second.write([Update(Change.DELETE, moved)])
+    second.write([EntityUpdate(Change.DELETE, moved)])
     assert hardware.box.groups()[6][0].mac is None
-    second.write([Update(Change.DELETE, group)])
+    second.write([EntityUpdate(Change.DELETE, group)])
     assert hardware.box.groups() == {}
 
 
-def replicas(port: int) -> list[Replica]:
+def half_replicas(port: int) -> list[Replica]:
     """Half of what the copy table holds."""
     return [Replica(port, instance) for instance in range(COPIES // 2)]
 
 
 def test_groups_share_the_copy_table_until_it_is_full(hardware: FakeCard, second: Session) -> None:
-    whole = [MulticastGroup(number, replicas(1)) for number in (1, 2)]
-    insert(second, *whole)
-    assert codes(second, Change.INSERT, MulticastGroup(3, [Replica(1, 0)])) == ["RESOURCE_EXHAUSTED"]
+    whole = [MulticastGroup(number, half_replicas(1)) for number in (1, 2)]
+    insert_entries(second, *whole)
+    assert refusal_codes(second, Change.INSERT, MulticastGroup(3, [Replica(1, 0)])) == ["RESOURCE_EXHAUSTED"]
     # There is no room for the old and the new at once.
-    second.write([Update(Change.MODIFY, MulticastGroup(2, replicas(2)))])
+    second.write([EntityUpdate(Change.MODIFY, MulticastGroup(2, half_replicas(2)))])
     assert {copy.port for copy in hardware.box.groups()[2]} == {2}
-    assert second.multicast_groups() == {whole[0], MulticastGroup(2, replicas(2))}
+    assert second.multicast_groups() == {whole[0], MulticastGroup(2, half_replicas(2))}
 
 
 def test_a_full_table_of_workers_takes_few_accesses(card: Card, hardware: FakeCard) -> None:
     """16,384 entries, the last of them where others must move: 1,000 a second at 1 µs an access."""
     plane = card.planes[1]
-    table = Program(plane.p4info).table_named("workers")
+    table = ProgramInfo(plane.p4info).table_named("workers")
     call = ActionCall(next(i for i, each in table.actions.items() if each.alias == "not_a_worker"), (1,))
     most, start = 0, hardware.accesses
     for address in random.Random(7).sample(range(1 << 32), 16384):
@@ -228,20 +228,22 @@ def test_after_a_kill_amid_writes_the_tables_are_as_desired(
     """The new agent knows nothing of what the block holds."""
     desired = [replace(WORKER_ENTRY, match={"worker_addr": number}) for number in range(1, 12)]
     before = opened_card(hardware, built)
-    with serve(before.planes, "127.0.0.1:0") as agent, connect(agent, built, 1) as session:
-        insert(session, *(replace(entry, params={**entry.params, "cluster": 1}) for entry in desired[:3]))
+    with serve_devices(before.planes, "127.0.0.1:0") as agent, connect_primary(agent, built, 1) as session:
+        insert_entries(
+            session, *(replace(entry, params={**entry.params, "cluster": 1}) for entry in desired[:3])
+        )
         hardware.writes_left = writes
         with suppress(OlafError):
-            insert(session, *desired[3:])
+            insert_entries(session, *desired[3:])
     before.close()
     hardware.writes_left = None
     held = hardware.tables().get("workers", {})
     after = opened_card(hardware, built)
     try:
         assert hardware.tables().get("workers", {}) == held, "a start changes nothing"
-        with serve(after.planes, "127.0.0.1:0") as agent, connect(agent, built, 1) as session:
+        with serve_devices(after.planes, "127.0.0.1:0") as agent, connect_primary(agent, built, 1) as session:
             assert "workers" not in hardware.tables(), "a pipeline starts empty"
-            insert(session, *desired)
+            insert_entries(session, *desired)
             assert session.entries("workers") == set(desired)
         assert set(hardware.tables()["workers"]) == {(number, 0xFFFFFFFF) for number in range(1, 12)}
     finally:
@@ -271,7 +273,7 @@ def test_an_unplugged_card_is_reported_within_a_second(card: Card, hardware: Fak
 def test_writes_to_a_card_that_does_not_answer_are_refused(first: Session, hardware: FakeCard) -> None:
     hardware.unplugged = True
     with pytest.raises(OlafError, match=r"UNAVAILABLE.*all ones"):
-        insert(first, WORKER_ENTRY)
+        insert_entries(first, WORKER_ENTRY)
 
 
 def test_a_link_that_is_down_is_reported_with_its_cause(card: Card, hardware: FakeCard) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.targets.opennic.card import Card
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from tests.opennic import fake_card
 from tests.opennic.fake_card import Built, FakeCard
@@ -22,7 +22,7 @@ from tests.shells import finsy_python, run_session, shell_python
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return fake_card.build(tmp_path_factory.mktemp("card") / "plugin")
+    return fake_card.fake_build(tmp_path_factory.mktemp("card") / "plugin")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def card(built: Built) -> Iterator[Card]:
 
 @pytest.fixture
 def agent(card: Card, tmp_path: Path) -> Iterator[Agent]:
-    with serve(card.planes, f"unix:{tmp_path}/p4runtime.sock") as running:
+    with serve_devices(card.planes, f"unix:{tmp_path}/p4runtime.sock") as running:
         yield running
 
 
@@ -60,12 +60,12 @@ def test_finsy(agent: Agent, built: Built) -> None:
 
 
 def test_calls_need_the_token_over_tls(card: Card, tmp_path: Path) -> None:
-    files = issue(tmp_path / "certs", "server", ("localhost",), 1)
+    files = issue_pair(tmp_path / "certs", "server", ("localhost",), 1)
     names = {file.name: file for file in files}
     tls = Tls(names["server.pem"], names["server.key"])
     authority = grpc.ssl_channel_credentials((tmp_path / "certs" / "ca.pem").read_bytes())
     with (
-        serve(card.planes, "127.0.0.1:0", tls, "secret") as agent,
+        serve_devices(card.planes, "127.0.0.1:0", tls, "secret") as agent,
         grpc.secure_channel(f"localhost:{agent.address.rpartition(':')[2]}", authority) as channel,
     ):
         stub = p4runtime_stub(channel)
@@ -84,4 +84,4 @@ def test_calls_need_the_token_over_tls(card: Card, tmp_path: Path) -> None:
 
 def test_beyond_loopback_it_needs_tls(card: Card) -> None:
     with pytest.raises(Exception, match="would let every host"):
-        serve(card.planes, "0.0.0.0:0")
+        serve_devices(card.planes, "0.0.0.0:0")

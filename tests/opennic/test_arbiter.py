@@ -11,7 +11,7 @@ INPUTS = 3
 USER = (("s_tuser", 16),)
 
 
-def ends(this: Bench) -> tuple[list[Source], Sink]:
+def connect_ends(this: Bench) -> tuple[list[Source], Sink]:
     sources = [this.source(Signals.axis("s", USER, lane)) for lane in range(INPUTS)]
     return sources, this.sink(Signals.axis("m", [("m_tuser", 16)]))
 
@@ -20,7 +20,7 @@ def ends(this: Bench) -> tuple[list[Source], Sink]:
 def test_every_frame_leaves_whole_and_in_its_inputs_order(bench: MakeBench, idle: float, busy: float) -> None:
     pick = random.Random(1)
     this = bench("olaf_box_arbiter", INPUTS=INPUTS, USER_BITS=16)
-    sources, sink = ends(this)
+    sources, sink = connect_ends(this)
     sent: list[list[bytes]] = [[] for _ in range(INPUTS)]
     for lane, source in enumerate(sources):
         source.pause(idle)
@@ -40,7 +40,7 @@ def test_every_frame_leaves_whole_and_in_its_inputs_order(bench: MakeBench, idle
 
 def test_inputs_take_turns(bench: MakeBench) -> None:
     this = bench("olaf_box_arbiter", INPUTS=INPUTS, USER_BITS=16)
-    sources, sink = ends(this)
+    sources, sink = connect_ends(this)
     for lane in (0, 1, 2):
         for _ in range(20):
             sources[lane].send(bytes(200), [lane])
@@ -52,7 +52,7 @@ def test_inputs_take_turns(bench: MakeBench) -> None:
 @pytest.mark.parametrize("busy_inputs", [1, 3])
 def test_no_cycle_is_lost_between_frames(bench: MakeBench, busy_inputs: int) -> None:
     this = bench("olaf_box_arbiter", INPUTS=INPUTS, USER_BITS=16)
-    sources, sink = ends(this)
+    sources, sink = connect_ends(this)
     for lane in range(busy_inputs):
         for _ in range(30):
             sources[lane].send(bytes(1500), [lane])

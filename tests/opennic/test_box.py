@@ -21,17 +21,27 @@ from olaftest.opennic.random_frames import (
     SERVERS_PORT,
     WORKERS_PORT,
     Twin,
-    blocks,
-    programmed,
+    compile_blocks,
+    open_programmed_box,
 )
-from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
+from tests.p4src.frames import (
+    IPV4_TOS,
+    NEIGHBOUR,
+    SERVER,
+    STRANGER,
+    WORKER,
+    make_ack,
+    make_result,
+    make_update,
+    with_bytes,
+)
 
 TWIN = Twin()
 
 
 @pytest.fixture
 def box() -> Iterator[Box]:
-    made = programmed()
+    made = open_programmed_box()
     made.queue.write("mode", Mode.OLAF.number)
     yield made
     made.close()
@@ -43,11 +53,11 @@ def random_frame(pick: random.Random) -> bytes:
     payload = Raw(pick.randbytes(max(0, size - 42)))
     plain = Ether(src=STRANGER.mac, dst=SERVER.mac)
     ip = IP(src=str(STRANGER.ip), dst=pick.choice([str(SERVER.ip), str(WORKER.ip), "10.9.9.9"]))
-    answer = replace(ack(), gradient=update(values=pick.randint(0, 2240)).gradient).encode()
+    answer = replace(make_ack(), gradient=make_update(values=pick.randint(0, 2240)).gradient).encode()
     return pick.choice(
         [
             answer,
-            result().encode(),
+            make_result().encode(),
             with_bytes(answer, 24, b"\x12\x34"),
             with_bytes(
                 bytes(plain / ip / UDP(sport=5, dport=6) / payload), IPV4_TOS, bytes([layouts.CONTROL_TOS])
@@ -71,7 +81,7 @@ def packet_out(port: int, frame: bytes) -> bytes:
     return bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big") + frame
 
 
-def leaves(box: Box) -> dict[int, list[bytes]]:
+def collect_leaving(box: Box) -> dict[int, list[bytes]]:
     """All frames that left, by front port; each with its true size and the right destination."""
     left: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for number, sink in enumerate(box.tx):
@@ -84,11 +94,11 @@ def leaves(box: Box) -> dict[int, list[bytes]]:
     return left
 
 
-def wanted(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
+def twin_sends(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
     """Run these frames through the twin's programs; the result by front port."""
     made: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for port, frame in frames:
-        for out, sent in TWIN.sends(port, frame):
+        for out, sent in TWIN.run_frame(port, frame):
             made[out].append(sent)
     return made
 
@@ -113,35 +123,35 @@ def test_frames_of_one_port_leave_as_from_the_twin_in_order(
     for _, frame in frames:
         box.rx[port - 1].send(frame)
         box.settle(quiet=600)
-    assert leaves(box) == wanted(frames)
+    assert collect_leaving(box) == twin_sends(frames)
 
 
 def test_a_worker_without_an_id_gets_its_five_tuples_crc(box: Box) -> None:
     box.queue.write("hold", 1)
     for worker in (WORKER, NEIGHBOUR):
-        box.rx[0].send(update(worker).encode())
+        box.rx[0].send(make_update(worker).encode())
     box.settle()
     assert box.queue.read("occupancy") == 2
     box.queue.write("hold", 0)
     box.settle()
-    assert leaves(box)[SERVERS_PORT] == [
-        sent for worker in (WORKER, NEIGHBOUR) for _, sent in TWIN.sends(1, update(worker).encode())
+    assert collect_leaving(box)[SERVERS_PORT] == [
+        sent for worker in (WORKER, NEIGHBOUR) for _, sent in TWIN.run_frame(1, make_update(worker).encode())
     ]
 
 
 def test_updates_that_wait_are_combined(box: Box) -> None:
     box.queue.write("hold", 1)
     for _ in range(2):
-        box.rx[0].send(update(WORKER).encode())
+        box.rx[0].send(make_update(WORKER).encode())
     box.settle()
     assert box.queue.read("replaced_worker") == 1
     box.queue.write("hold", 0)
     box.settle()
-    assert len(leaves(box)[SERVERS_PORT]) == 1
+    assert len(collect_leaving(box)[SERVERS_PORT]) == 1
 
 
 def test_packet_outs_go_where_they_say_and_host_traffic_nowhere(box: Box) -> None:
-    frame = ack().encode()
+    frame = make_ack().encode()
     ping = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(64)))
     box.h2c.send(packet_out(SERVERS_PORT, frame))
     box.h2c.send(frame)
@@ -149,7 +159,7 @@ def test_packet_outs_go_where_they_say_and_host_traffic_nowhere(box: Box) -> Non
     box.h2c.send(packet_out(0, ping))
     box.h2c.send(packet_out(77, ping))
     box.settle()
-    assert leaves(box) == {SERVERS_PORT: [frame], WORKERS_PORT: [bytes(9000), ping], CPU_PORT: []}
+    assert collect_leaving(box) == {SERVERS_PORT: [frame], WORKERS_PORT: [bytes(9000), ping], CPU_PORT: []}
     counters = box.registers.counters()
     assert counters["dropped_host"] == 1
     assert counters["dropped_port"] == 1
@@ -173,7 +183,7 @@ def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
     box.settle()
     counters = box.registers.counters()
     assert counters["out_host"] + counters["dropped_punt"] == 20
-    assert 0 < counters["out_host"] == len(leaves(box)[CPU_PORT]) < 20
+    assert 0 < counters["out_host"] == len(collect_leaving(box)[CPU_PORT]) < 20
 
 
 def test_the_reset_handshake(box: Box) -> None:
@@ -202,13 +212,13 @@ def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
     for _ in range(5):
         box.rx[0].send(to_live)
     box.settle()
-    assert leaves(box)[WORKERS_PORT] == [to_live] * 5
+    assert collect_leaving(box)[WORKERS_PORT] == [to_live] * 5
     assert box.registers.read("stalled_port_1") > 0
 
 
 @pytest.mark.parametrize("axil, ref", [(8000, 10_000), (8009, 9973), (3989, 25_013)])
 def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
-    box = Box(QUEUE, blocks(), periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
+    box = Box(QUEUE, compile_blocks(), periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
     pick = random.Random(axil)
     try:
         for _ in range(200):

@@ -27,15 +27,15 @@ source {script}
 """
 
 
-def text(module: str) -> str:
+def module_text(module: str) -> str:
     return (BOX / f"{module}.v").read_text()
 
 
-def registers(module: str) -> dict[str, str]:
+def find_registers(module: str) -> dict[str, str]:
     """Each register of a module, by the clock that writes it."""
     found = {}
     for clock, block in re.findall(
-        r"always @\(posedge (\w+)\)(.*?)(?=always @|assign |\Z)", text(module), re.S
+        r"always @\(posedge (\w+)\)(.*?)(?=always @|assign |\Z)", module_text(module), re.S
     ):
         for group, name in re.findall(r"(?:\{([\w, ]+)\}|\b(\w+)) <=", block):
             for each in (group or name).split(","):
@@ -48,7 +48,7 @@ def test_every_register_that_is_constrained_changes_clock() -> None:
         clocks = []
         for end in filter(None, pair):
             instance, _, name = end.partition("/")
-            written = registers(INSTANCES[instance])
+            written = find_registers(INSTANCES[instance])
             clocks.append(written[re.sub(r"_reg(\[0\])?\*?$", "", name)])
         assert len(set(clocks)) == len(clocks)
 
@@ -56,7 +56,7 @@ def test_every_register_that_is_constrained_changes_clock() -> None:
 def test_every_synchronizer_is_constrained() -> None:
     ends = {end.rpartition("/")[2] for _, end in plugin.CROSSINGS}
     for module in INSTANCES.values():
-        for names in re.findall(r'async_reg = "true" \*\) reg \[1:0\] ([\w, ]+);', text(module)):
+        for names in re.findall(r'async_reg = "true" \*\) reg \[1:0\] ([\w, ]+);', module_text(module)):
             assert {f"{name.strip()}_reg[0]" for name in names.split(",")} <= ends
 
 
@@ -69,20 +69,20 @@ def test_no_other_module_has_two_clocks() -> None:
     assert several == {*INSTANCES.values(), "olaf_box_250mhz"}
 
 
-def names() -> list[str]:
+def vivado_names() -> list[str]:
     """The registers as Vivado names them."""
     under = "shell/box/olaf_box/"
-    reset = [f"{under}reset/{name}_reg" for name in registers("olaf_box_reset")]
+    reset = [f"{under}reset/{name}_reg" for name in find_registers("olaf_box_reset")]
     crossing = [
         f"{under}blocks[{block}].crossing/{name}_reg"
         for block in range(4)
-        for name in registers("olaf_box_crossing")
+        for name in find_registers("olaf_box_crossing")
     ]
     return [each for name in (*reset, *crossing) for each in (name, f"{name}[0]", f"{name}[1]")]
 
 
-def constrain(tmp_path: Path, registers: list[str]) -> subprocess.CompletedProcess[str]:
-    plugin.make(Geometry(slots=8, beats=142), P4).write(tmp_path / "plugin")
+def run_constraints(tmp_path: Path, registers: list[str]) -> subprocess.CompletedProcess[str]:
+    plugin.assemble_plugin(Geometry(slots=8, beats=142), P4).write(tmp_path / "plugin")
     listed = " ".join(f"{{{name}}}" for name in registers)
     script = tmp_path / "vivado.tcl"
     script.write_text(VIVADO.format(registers=listed, script=tmp_path / "plugin" / "clocks.tcl"))
@@ -91,7 +91,7 @@ def constrain(tmp_path: Path, registers: list[str]) -> subprocess.CompletedProce
 
 @pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 def test_the_constraints_find_what_they_are_for(tmp_path: Path) -> None:
-    done = constrain(tmp_path, names())
+    done = run_constraints(tmp_path, vivado_names())
     assert (done.returncode, done.stderr) == (0, "")
     seen = done.stdout.splitlines()
     assert len(seen) == len(plugin.CROSSINGS)
@@ -102,6 +102,6 @@ def test_the_constraints_find_what_they_are_for(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 @pytest.mark.parametrize("gone", ["crossing/asked_there_reg", "reset/rests_reg", "crossing/read_reg"])
 def test_a_register_that_is_not_there_ends_the_build(tmp_path: Path, gone: str) -> None:
-    done = constrain(tmp_path, [name for name in names() if gone not in name])
+    done = run_constraints(tmp_path, [name for name in vivado_names() if gone not in name])
     assert done.returncode == 1
     assert gone in done.stderr and "would be unconstrained" in done.stderr

@@ -8,12 +8,12 @@ import pytest
 
 from olafctl.targets.opennic_sim.box import Box
 from olafctl.wire import layouts
-from olafctl.wire.frames import unpack
-from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
+from olafctl.wire.frames import unpack_header
+from olafctl.wire.layouts import CPU_PORT, TUSER, FrameKind
 from olafswitch.simulation.bench import BEAT, Bench, Sink, Source
-from olaftest.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, prepare, programmed
-from tests.opennic.conftest import MakeBench, reset
-from tests.opennic.test_measure import PULSES, ends
+from olaftest.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, open_programmed_box, prepare_box
+from tests.opennic.conftest import MakeBench, reset_bench
+from tests.opennic.test_measure import PULSES, connect_ends
 from tests.p4src.frames import (
     IPV4,
     IPV4_LENGTH,
@@ -22,7 +22,7 @@ from tests.p4src.frames import (
     STRANGER,
     UDP_CHECKSUM,
     WORKER,
-    update,
+    make_update,
     with_bytes,
     with_right_checksum,
 )
@@ -35,7 +35,7 @@ LENGTHS = range(14, 201)
 PAUSES = pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.6)])
 
 
-def declaring(frame: bytes, size: int) -> bytes:
+def declare_size(frame: bytes, size: int) -> bytes:
     """``frame`` with IPv4 and UDP lengths of ``size`` bytes in all; one too short for them is as it was."""
     if len(frame) < UDP_CHECKSUM:
         return frame
@@ -43,23 +43,23 @@ def declaring(frame: bytes, size: int) -> bytes:
     return with_right_checksum(with_bytes(frame, UDP_LENGTH, (size - BEFORE_UDP).to_bytes(2, "big")))
 
 
-def says(frame: bytes, size: int, length: int) -> bytes:
+def update_saying(frame: bytes, size: int, length: int) -> bytes:
     """An update of ``length`` bytes on the wire that says it has ``size``."""
-    return declaring(frame.ljust(length, b"\x55"), size)[:length]
+    return declare_size(frame.ljust(length, b"\x55"), size)[:length]
 
 
-def seen(declared: int, length: int, hold: int) -> int:
+def reported_size(declared: int, length: int, hold: int) -> int:
     """The size that the FIFO reports for an update of ``length`` bytes that declares so many."""
     known_by = (hold + 1) * BEAT
     return declared if length > known_by and declared > known_by else length
 
 
-def fifo(bench: MakeBench, hold: int = HOLD) -> tuple[Bench, Source, Sink]:
+def open_fifo(bench: MakeBench, hold: int = HOLD) -> tuple[Bench, Source, Sink]:
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=8, MAX_BYTES=9216, HOLD=hold)
-    return (this, *ends(this))
+    return (this, *connect_ends(this))
 
 
-def counted(this: Bench, cycles: int) -> dict[str, int]:
+def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
     """Count its pulses in so many cycles."""
     count = Counter[str]()
     for _ in range(cycles):
@@ -74,19 +74,21 @@ def test_updates_of_every_length_pass_as_they_came(
     bench: MakeBench, hold: int, idle: float, busy: float
 ) -> None:
     pick = random.Random(hold)
-    this, source, sink = fifo(bench, hold)
+    this, source, sink = open_fifo(bench, hold)
     source.pause(idle)
     sink.pause(busy)
-    short, whole = update(values=34).encode(), update(values=2243).encode()
+    short, whole = make_update(values=34).encode(), make_update(values=2243).encode()
     cases = [(length, declared) for length in LENGTHS for declared in {length, *range(46, 204, 3), 190, 1600}]
     pick.shuffle(cases)
     due = []
     for number, (length, declared) in enumerate(cases):
-        sent = says(short[:length], declared, length)
+        sent = update_saying(short[:length], declared, length)
         if number % 100 == 0:
             sent, declared = whole, len(whole)
         is_update = declared >= layouts.GRADIENT_OFFSET
-        due.append((sent, (number & 0xFFFF, seen(declared, len(sent), hold) if is_update else len(sent))))
+        due.append(
+            (sent, (number & 0xFFFF, reported_size(declared, len(sent), hold) if is_update else len(sent)))
+        )
         source.send(sent, [number & 0xFFFF])
     while source.pending:
         this.run(1000)
@@ -99,17 +101,17 @@ def test_a_long_update_that_ends_early_or_late_passes_as_it_came(
     bench: MakeBench, idle: float, busy: float
 ) -> None:
     pick = random.Random(3)
-    this, source, sink = fifo(bench)
+    this, source, sink = open_fifo(bench)
     source.pause(idle)
     sink.pause(busy)
-    whole = update(values=2243).encode()
+    whole = make_update(values=2243).encode()
     due = []
     lengths = [*range(1, len(whole), BEAT), *range(BEAT, len(whole), BEAT), *range(len(whole), 9217, 5)]
     pick.shuffle(lengths)
     for length in lengths:
         declared = pick.choice([len(whole), 1600, 1604, 3000])
-        frame = says(whole[:length], declared, length)
-        due.append((frame, seen(declared, length, HOLD) if length >= UDP_CHECKSUM else length))
+        frame = update_saying(whole[:length], declared, length)
+        due.append((frame, reported_size(declared, length, HOLD) if length >= UDP_CHECKSUM else length))
         source.send(frame, [7])
     while source.pending:
         this.run(1000)
@@ -118,7 +120,7 @@ def test_a_long_update_that_ends_early_or_late_passes_as_it_came(
 
 
 def test_only_a_long_update_leaves_as_it_comes(bench: MakeBench) -> None:
-    frame = update(values=2243).encode()
+    frame = make_update(values=2243).encode()
     others = [
         with_bytes(frame, OLAF, b"\x12"),
         with_bytes(frame, IPV4 + 9, b"\x06"),
@@ -127,7 +129,7 @@ def test_only_a_long_update_leaves_as_it_comes(bench: MakeBench) -> None:
         with_bytes(frame, IPV4, b"\x46"),
         with_bytes(frame, IPV4 - 2, b"\x86\xdd"),
     ]
-    this, source, sink = fifo(bench)
+    this, source, sink = open_fifo(bench)
     took = []
     for each in [frame, *others]:
         at = this.cycles()
@@ -142,33 +144,33 @@ def test_only_a_long_update_leaves_as_it_comes(bench: MakeBench) -> None:
 
 @pytest.mark.parametrize("at", [*range(1, 142)])
 def test_a_hole_takes_back_what_is_not_visible_and_ends_what_is(bench: MakeBench, at: int) -> None:
-    frame, good = update(values=2243).encode(), bytes(range(200))
-    this, source, sink = fifo(bench)
+    frame, good = make_update(values=2243).encode(), bytes(range(200))
+    this, source, sink = open_fifo(bench)
     for number, begin in enumerate(range(0, len(frame), BEAT)):
         beat = frame[begin : begin + BEAT]
         last = begin + BEAT >= len(frame)
         source.beat(beat, [1], last=last, keep=(1 << 60) - 2 if number == at else None)
     source.send(good, [2])
-    assert counted(this, 200) == {"dropped_malformed": 1, "accepted": 1}
+    assert count_pulses(this, 200) == {"dropped_malformed": 1, "accepted": 1}
     left = [(one.data, one.user[0]) for one in sink.frames()]
     assert left[-1] == (good, 2)
     assert left[:-1] == ([(frame[: at * BEAT] + b"\0", 1)] if at > HOLD else [])
 
 
 def test_a_visible_update_that_grows_too_long_counts_as_that(bench: MakeBench) -> None:
-    frame = update(values=2243).encode()
-    this, source, sink = fifo(bench)
+    frame = make_update(values=2243).encode()
+    this, source, sink = open_fifo(bench)
     source.send(frame + bytes(5000), [1])
     source.send(frame, [2])
-    assert counted(this, 500) == {"dropped_oversize": 1, "accepted": 1}
+    assert count_pulses(this, 500) == {"dropped_oversize": 1, "accepted": 1}
     broken, after = sink.frames()
     assert broken.data == (frame + bytes(5000))[: 9216 // BEAT * BEAT] + b"\0"
     assert after.data == frame
 
 
 def test_an_update_whose_end_does_not_come_is_ended_in_time(bench: MakeBench) -> None:
-    frame = update(values=2243).encode()
-    this, source, sink = fifo(bench)
+    frame = make_update(values=2243).encode()
+    this, source, sink = open_fifo(bench)
     for at in range(0, 30 * BEAT, BEAT):
         source.beat(frame[at : at + BEAT], [1], last=False)
     this.run(40 + PATIENCE // 2)
@@ -178,13 +180,13 @@ def test_an_update_whose_end_does_not_come_is_ended_in_time(bench: MakeBench) ->
     assert left.data == frame[: 30 * BEAT] + b"\0"
     source.send(bytes(100), [2])  # the rest of that frame, for all that is known
     source.send(bytes(100), [3])
-    assert counted(this, 100) == {"dropped_malformed": 1, "accepted": 1}
+    assert count_pulses(this, 100) == {"dropped_malformed": 1, "accepted": 1}
     assert [one.user[0] for one in sink.frames()] == [3]
 
 
 def test_an_update_that_is_not_visible_may_take_any_time_to_come(bench: MakeBench) -> None:
-    frame = update(values=400).encode()
-    this, source, sink = fifo(bench)
+    frame = make_update(values=400).encode()
+    this, source, sink = open_fifo(bench)
     for at in range(0, len(frame), BEAT):
         source.beat(frame[at : at + BEAT], [1], last=at + BEAT >= len(frame))
         if at < HOLD * BEAT:
@@ -194,8 +196,8 @@ def test_an_update_that_is_not_visible_may_take_any_time_to_come(bench: MakeBenc
 
 
 def test_an_update_that_waits_for_room_is_not_given_up(bench: MakeBench) -> None:
-    frames = [update(values=2243).encode()] * 3
-    this, source, sink = fifo(bench)
+    frames = [make_update(values=2243).encode()] * 3
+    this, source, sink = open_fifo(bench)
     for number, frame in enumerate(frames):
         source.send(frame, [number])
     sink.pause(1.0)
@@ -207,20 +209,20 @@ def test_an_update_that_waits_for_room_is_not_given_up(bench: MakeBench) -> None
 
 @pytest.mark.parametrize("after", [1, 10, 20, 40, 80, 140])
 def test_the_rest_of_an_update_that_reset_cut_is_dropped(bench: MakeBench, after: int) -> None:
-    frame = update(values=2243).encode()
-    this, source, sink = fifo(bench)
+    frame = make_update(values=2243).encode()
+    this, source, sink = open_fifo(bench)
     source.send(frame, [1])
     source.send(frame, [2])
     this.run(after)
-    reset(this)
-    assert counted(this, 400) == {"dropped_cut": 1, "accepted": 1}
+    reset_bench(this)
+    assert count_pulses(this, 400) == {"dropped_cut": 1, "accepted": 1}
     if after <= HOLD:  # later it has begun to leave, and what takes it is reset as well in the box
         assert [(one.data, one.user) for one in sink.frames()] == [(frame, (2, len(frame)))]
 
 
 @pytest.fixture
 def box() -> Iterator[Box]:
-    made = programmed()
+    made = open_programmed_box()
     yield made
     made.close()
 
@@ -237,9 +239,9 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
     box.rx[0].pause(idle)
     for sink in box.tx:
         sink.pause(busy)
-    jumbo = update(NEIGHBOUR, values=2243).encode()
+    jumbo = make_update(NEIGHBOUR, values=2243).encode()
     frames = [
-        says(update(sender, values=34).encode()[:length], declared, length)
+        update_saying(make_update(sender, values=34).encode()[:length], declared, length)
         for length in LENGTHS
         for sender in (WORKER, STRANGER)
         for declared in {length, 190, pick.randrange(46, 300), 1600}
@@ -250,15 +252,15 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
         if number % 25 == 0:
             frame = jumbo
         box.rx[0].send(frame)
-        ((out, between),) = TWIN.first(WORKERS_PORT, frame) or [(0, b"")]
-        shim = unpack(TUSER, between[: TUSER.size]) if out not in (0, CPU_PORT) else {}
-        if shim.get("kind") == Kind.UPDATE:
+        ((out, between),) = TWIN.run_first(WORKERS_PORT, frame) or [(0, b"")]
+        shim = unpack_header(TUSER, between[: TUSER.size]) if out not in (0, CPU_PORT) else {}
+        if shim.get("kind") == FrameKind.UPDATE:
             updates += 1
             says_size = int.from_bytes(frame[UDP_LENGTH : UDP_LENGTH + 2], "big") + BEFORE_UDP
             if len(frame) != says_size or (len(frame) - layouts.GRADIENT_OFFSET) % 4:
                 wrong += 1
                 continue
-        wanted.update(TWIN.sends(WORKERS_PORT, frame))
+        wanted.update(TWIN.run_frame(WORKERS_PORT, frame))
         if number % 5 == 0:
             box.run(600)
     box.settle()
@@ -272,19 +274,19 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
 
 @pytest.mark.parametrize("beats", [25, 26, 60, 141, 142, 144])
 def test_a_strangers_frame_like_a_long_update_passes_unchanged(box: Box, beats: int) -> None:
-    jumbo = update(STRANGER, values=2243).encode()
+    jumbo = make_update(STRANGER, values=2243).encode()
     for length in (beats * BEAT - 63, beats * BEAT - 4, beats * BEAT):
         for declared in (1604, 3000, 9036):
-            frame = says(jumbo[:length], declared, length)
+            frame = update_saying(jumbo[:length], declared, length)
             box.rx[0].send(frame)
             box.settle(quiet=400)
-            assert left_by(box) == Counter(TWIN.sends(WORKERS_PORT, frame))
+            assert left_by(box) == Counter(TWIN.run_frame(WORKERS_PORT, frame))
 
 
 @pytest.mark.parametrize("held", [False, True])
 def test_a_long_update_of_a_wrong_size_keeps_it_or_is_dropped(box: Box, held: bool) -> None:
     """Held in OlafQueue it is dropped; leaving already it has zeros for what is missing. Both are counted."""
-    whole = update(values=2243).encode()
+    whole = make_update(values=2243).encode()
     short, long = whole[: 40 * BEAT], whole + b"more"
     box.queue.write("hold", int(held))
     for frame in (short, long, whole[: 30 * BEAT + 5]):
@@ -304,8 +306,8 @@ def test_a_long_update_of_a_wrong_size_keeps_it_or_is_dropped(box: Box, held: bo
 
 
 def test_an_update_that_stops_midway_does_not_block_other_ports(box: Box) -> None:
-    frame = update(values=2000).encode()
-    plain = update(STRANGER).encode()
+    frame = make_update(values=2000).encode()
+    plain = make_update(STRANGER).encode()
     for at in range(0, 40 * BEAT, BEAT):
         box.rx[WORKERS_PORT - 1].beat(frame[at : at + BEAT], last=False)
     box.run(100)
@@ -313,21 +315,21 @@ def test_an_update_that_stops_midway_does_not_block_other_ports(box: Box) -> Non
     box.run(3000)
     # It was leaving by then: its missing values are zeros, as always in OlafQueue.
     filled = frame[: 40 * BEAT].ljust(len(frame), b"\0")
-    assert left_by(box) == Counter([(SERVERS_PORT, filled), *TWIN.sends(SERVERS_PORT, plain)])
+    assert left_by(box) == Counter([(SERVERS_PORT, filled), *TWIN.run_frame(SERVERS_PORT, plain)])
     assert box.queue.read("repaired") == 1
 
 
 def test_a_reset_under_traffic_leaves_no_broken_frame(box: Box) -> None:
     pick = random.Random(17)
-    whole = [update(sender, values=2243).encode() for sender in (WORKER, NEIGHBOUR)]
-    wanted = {one for frame in whole for one in TWIN.sends(WORKERS_PORT, frame)}
+    whole = [make_update(sender, values=2243).encode() for sender in (WORKER, NEIGHBOUR)]
+    wanted = {one for frame in whole for one in TWIN.run_frame(WORKERS_PORT, frame)}
     box.rx[0].pause(0.5)
     for _ in range(8):
         for frame in whole:
             box.rx[0].send(frame)
         box.run(pick.randint(150, 700))
         box.reset()
-        prepare(box)
+        prepare_box(box)
         box.settle()
         assert set(left_by(box)) <= wanted
     for frame in whole:

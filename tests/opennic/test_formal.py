@@ -7,12 +7,12 @@ import pytest
 
 from olafctl import paths
 from olafswitch.errors import MissingTool
-from olafswitch.p4.verilog.compile import library
-from olafswitch.simulation.mapping import run, yosys
+from olafswitch.p4.verilog.compile import list_library
+from olafswitch.simulation.mapping import find_yosys, run_yosys
 from olaftest.queue import abc
 
 FORMAL = Path(__file__).parent / "formal"
-SOURCES = {path.stem: path for path in [*(paths.sources() / "hdl" / "opennic").glob("*.v"), *library()]}
+SOURCES = {path.stem: path for path in [*(paths.sources() / "hdl" / "opennic").glob("*.v"), *list_library()]}
 FOR_EVER = "pdr -T 600"
 DEPTH = {"replicator": 24, "lengths": 10}
 """Cycles of what ABC finds no invariant for."""
@@ -46,19 +46,19 @@ write_aiger -zinit circuit.aig
 """
 
 
-def _missing() -> str:
+def _missing_tools() -> str:
     try:
-        yosys()
-        abc.available()
+        find_yosys()
+        abc.find_abc()
     except MissingTool as missing:
         return str(missing)
     return ""
 
 
-pytestmark = pytest.mark.skipif(bool(_missing()), reason=f"not installed: {_missing()}")
+pytestmark = pytest.mark.skipif(bool(_missing_tools()), reason=f"not installed: {_missing_tools()}")
 
 
-def check(name: str, work: Path, change: tuple[str, str, str] | None = None) -> tuple[str, int]:
+def prove_module(name: str, work: Path, change: tuple[str, str, str] | None = None) -> tuple[str, int]:
     """ABC's verdict and the last cycle it looked at; ``change`` is (module, text, text instead)."""
     shutil.copy(FORMAL / f"{name}.v", work)
     for module in MODULES[name]:
@@ -68,13 +68,13 @@ def check(name: str, work: Path, change: tuple[str, str, str] | None = None) -> 
             text = text.replace(*change[1:])
         (work / f"{module}.v").write_text(text)
     modules = " ".join(f"{module}.v" for module in MODULES[name])
-    run(yosys(), SCRIPT.format(name=name, modules=modules), work, "circuit.aig", name)
-    return abc.prove(work, f"bmc3 -F {DEPTH[name]}" if name in DEPTH else FOR_EVER)
+    run_yosys(find_yosys(), SCRIPT.format(name=name, modules=modules), work, "circuit.aig", name)
+    return abc.prove_circuit(work, f"bmc3 -F {DEPTH[name]}" if name in DEPTH else FOR_EVER)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_it_holds(name: str, tmp_path: Path) -> None:
-    verdict, cycle = check(name, tmp_path)
+    verdict, cycle = prove_module(name, tmp_path)
     assert (verdict, cycle) == ("UNK", DEPTH[name] - 1) if name in DEPTH else verdict == "UNSAT"
 
 
@@ -98,4 +98,4 @@ def test_it_holds(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_would_be_found(name: str, module: str, text: str, instead: str, tmp_path: Path) -> None:
-    assert check(name, tmp_path, (module, text, instead))[0] == "SAT"
+    assert prove_module(name, tmp_path, (module, text, instead))[0] == "SAT"

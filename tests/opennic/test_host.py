@@ -11,7 +11,7 @@ from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafswitch.errors import OlafError
 from olafswitch.ports import packet_socket
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 FRAME = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + bytes(60)
 SECONDS = 60.0
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(int
 @pytest.fixture
 def namespace() -> Iterator[str]:
     """With a veth pair, ``card`` and ``host``."""
-    with trial.namespace() as name:
-        ip.batch(
+    with trial.trial_namespace() as name:
+        ip.run_batch(
             ["-n", name],
             [
                 "link add name card type veth peer name host",
@@ -35,13 +35,13 @@ def namespace() -> Iterator[str]:
 
 def test_packet_ins_go_on_when_the_interface_is_up_again(namespace: str) -> None:
     came: SimpleQueue[bytes] = SimpleQueue()
-    host = within(namespace, lambda: HostFunction.interface("host"))
+    host = run_within(namespace, lambda: HostFunction.interface("host"))
     host.on_packet_in(came.put)
-    with within(namespace, lambda: packet_socket.opened("card")) as card:
+    with run_within(namespace, lambda: packet_socket.open_socket("card")) as card:
         card.send(FRAME)
         assert came.get(timeout=SECONDS) == FRAME[14:]
-        ip.run(["-n", namespace, "link", "set", "dev", "host", "down"])
-        ip.run(["-n", namespace, "link", "set", "dev", "host", "up"])
+        ip.run_ip(["-n", namespace, "link", "set", "dev", "host", "down"])
+        ip.run_ip(["-n", namespace, "link", "set", "dev", "host", "up"])
         until = time.monotonic() + SECONDS
         while True:
             card.send(FRAME)
@@ -55,4 +55,4 @@ def test_packet_ins_go_on_when_the_interface_is_up_again(namespace: str) -> None
 
 def test_a_missing_interface_is_reported(namespace: str) -> None:
     with pytest.raises(OlafError, match=r"onic0s0: cannot be opened: No such device \(load the onic driver"):
-        within(namespace, lambda: HostFunction.interface("onic0s0"))
+        run_within(namespace, lambda: HostFunction.interface("onic0s0"))

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.queue.verilog import INSTANCE, instance
-from olafctl.targets.opennic.blocks import place, verilog
+from olafctl.queue.verilog import INSTANCE, render_instance
+from olafctl.targets.opennic.blocks import write_blocks, write_place
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import REGISTERS, WINDOWS
 from olafctl.wire.geometry import Geometry
-from olafswitch.simulation.verilate import lint
-from olaftest.opennic.random_frames import blocks
+from olafswitch.simulation.verilate import lint_module
+from olaftest.opennic.random_frames import compile_blocks
 
 HDL = paths.sources() / "hdl"
 BOX = HDL / "opennic"
@@ -20,15 +20,15 @@ MODULES = sorted(path.stem for path in BOX.glob("*.v") if path.stem != "olaf_box
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_clean(module: str) -> None:
-    assert lint(module, [BOX, HDL], [BOX / f"{module}.v"]) == ""
+    assert lint_module(module, [BOX, HDL], [BOX / f"{module}.v"]) == ""
 
 
 @pytest.mark.parametrize("ports, functions", [(1, 1), (2, 1), (2, 2)])
 def test_the_whole_box_is_clean(ports: int, functions: int, tmp_path: Path) -> None:
-    for name, text in {INSTANCE: instance(Geometry()), **verilog(blocks())}.items():
+    for name, text in {INSTANCE: render_instance(Geometry()), **write_blocks(compile_blocks())}.items():
         (tmp_path / name).write_text(text)
     files = [BOX / "olaf_box_250mhz.v"]
-    text = lint(
+    text = lint_module(
         "olaf_box_250mhz", [BOX, HDL, tmp_path], files, [f"-GPORTS={ports}", f"-GFUNCTIONS={functions}"]
     )
     assert text == ""
@@ -38,8 +38,8 @@ def test_the_places_of_ips_are_clean(tmp_path: Path) -> None:
     """Without the IPs themselves, whose modules Vivado makes."""
     for ip in IPS:
         path = tmp_path / f"olaf_box_{ip.name}.v"
-        path.write_text(place(ip, vitis=True))
-        text = lint(path.stem, [BOX], [path], ["-Wno-UNUSEDSIGNAL", "-Wno-UNDRIVEN"])
+        path.write_text(write_place(ip, vitis=True))
+        text = lint_module(path.stem, [BOX], [path], ["-Wno-UNUSEDSIGNAL", "-Wno-UNDRIVEN"])
         assert f"module: '{ip.name}'" in text  # all that is missing
         assert "%Warning" not in text
 

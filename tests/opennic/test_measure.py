@@ -5,12 +5,12 @@ import random
 import pytest
 
 from olafswitch.simulation.bench import Bench, Signals, Sink, Source
-from tests.opennic.conftest import MakeBench, reset
+from tests.opennic.conftest import MakeBench, reset_bench
 
 PULSES = ("accepted", "dropped_oversize", "dropped_malformed", "dropped_full", "dropped_cut")
 
 
-def ends(this: Bench) -> tuple[Source, Sink]:
+def connect_ends(this: Bench) -> tuple[Source, Sink]:
     return (
         this.source(Signals.axis("s_axis".replace("_axis", ""), [("s_tuser", 16)])),
         this.sink(Signals.axis("m", [("m_tuser", 16), ("m_size", 16)])),
@@ -21,7 +21,7 @@ def ends(this: Bench) -> tuple[Source, Sink]:
 def test_random_frames_leave_as_they_came_with_their_size(bench: MakeBench, idle: float, busy: float) -> None:
     pick = random.Random(7)
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=8, MAX_BYTES=9216)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.pause(idle)
     sink.pause(busy)
     sent = []
@@ -40,7 +40,7 @@ def test_random_frames_leave_as_they_came_with_their_size(bench: MakeBench, idle
 
 def test_a_frame_with_a_hole_or_too_long_leaves_no_trace(bench: MakeBench) -> None:
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=8, MAX_BYTES=1024)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     good = bytes(range(200))
     source.send(good, [1])
     source.beat(bytes(64), [2], last=False, keep=(1 << 60) - 1)
@@ -64,7 +64,7 @@ def test_a_frame_with_a_hole_or_too_long_leaves_no_trace(bench: MakeBench) -> No
 def test_what_may_not_wait_is_dropped_whole_and_counted(bench: MakeBench) -> None:
     pick = random.Random(3)
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=6, MAX_BYTES=1500, DROP_WHEN_FULL=1)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     sink.pause(0.9)
     frames = {number: pick.randbytes(pick.randint(1, 1500)) for number in range(400)}
     beats = sum((len(frame) + 63) // 64 for frame in frames.values())
@@ -86,18 +86,18 @@ def test_what_may_not_wait_is_dropped_whole_and_counted(bench: MakeBench) -> Non
 
 def test_the_rest_of_a_frame_that_reset_cut_is_dropped(bench: MakeBench) -> None:
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=8, MAX_BYTES=9216)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.send(bytes(9000), [1])
     source.send(bytes(100), [2])
     this.run(50)
-    reset(this)
+    reset_bench(this)
     this.run(300)
     assert [frame.user for frame in sink.frames()] == [(2, 100)]
 
 
 def test_one_beat_per_cycle(bench: MakeBench) -> None:
     this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=9, MAX_BYTES=9216)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     for number in range(40):
         source.send(bytes(1500), [number])
     this.run(40 * 24 + 40)

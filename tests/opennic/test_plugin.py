@@ -15,13 +15,13 @@ import pytest
 from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.opennic import plugin, preflight
-from olafctl.targets.opennic.build import build
-from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.build import build_plugin
+from olafctl.targets.opennic.metadata import bus_width, list_fields
 from olafctl.targets.opennic.plugin import Plugin
-from olafctl.testbed.model import Blocks
+from olafctl.testbed.model import BlockKind
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.syntax.preprocess import preprocess_file
 
 SHELL = os.environ.get("OPEN_NIC_SHELL", "")
 P4 = paths.sources() / "p4src"
@@ -49,12 +49,12 @@ Answer = tuple[str, str, str]
 @pytest.fixture(scope="module")
 def made() -> Plugin:
     """With VitisNetP4, so that all of the Tcl is in it."""
-    return plugin.make(Geometry(slots=8, beats=142), P4, vitis=True)
+    return plugin.assemble_plugin(Geometry(slots=8, beats=142), P4, vitis=True)
 
 
 @pytest.fixture(scope="module")
 def own() -> Plugin:
-    return plugin.make(Geometry(slots=8, beats=142), P4)
+    return plugin.assemble_plugin(Geometry(slots=8, beats=142), P4)
 
 
 def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
@@ -70,7 +70,7 @@ def good_answers() -> list[Answer]:
         (ip, f"CONFIG.{name}", value)
         for ip, bits, externs in (("vnp4_1", "17", "1"), ("vnp4_2", "19", "0"))
         for name, value in (
-            ("USER_META_DATA_WIDTH", str(width(fields()))),
+            ("USER_META_DATA_WIDTH", str(bus_width(list_fields()))),
             ("NUM_USER_EXTERNS", externs),
             ("USER_EXTERN_OUT_WIDTH", "104"),
             ("USER_EXTERN_IN_WIDTH", "32"),
@@ -91,11 +91,11 @@ class Run:
     output: str
     calls: list[str]
 
-    def of(self, name: str) -> list[str]:
+    def calls_of(self, name: str) -> list[str]:
         return [call for call in self.calls if call.split(" ", 1)[0] == name]
 
 
-def run(made: Plugin, tmp_path: Path, changes: Sequence[Answer] = ()) -> Run:
+def run_build(made: Plugin, tmp_path: Path, changes: Sequence[Answer] = ()) -> Run:
     """The whole build, with the shell's own build.tcl, under the stub."""
     shell = tmp_path / "open-nic-shell"
     for name in ("script", "src", "plugin"):
@@ -132,15 +132,15 @@ def test_one_build_id_is_everywhere(made: Plugin) -> None:
 
 
 def test_any_change_is_another_build(made: Plugin) -> None:
-    other = plugin.make(Geometry(slots=9, beats=142), P4, vitis=True)
+    other = plugin.assemble_plugin(Geometry(slots=9, beats=142), P4, vitis=True)
     assert other.build_id != made.build_id
-    assert plugin.make(Geometry(slots=8, beats=142), P4, vitis=True).build_id == made.build_id
+    assert plugin.assemble_plugin(Geometry(slots=8, beats=142), P4, vitis=True).build_id == made.build_id
 
 
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2"])
 def test_the_ips_programs_are_whole(made: Plugin, tmp_path: Path, name: str) -> None:
     made.write(tmp_path)
-    text = preprocess(tmp_path / "p4" / f"{name}.p4")
+    text = preprocess_file(tmp_path / "p4" / f"{name}.p4")
     assert "XilinxPipeline(" in text and "direct_counter(CounterType.packets" not in text
 
 
@@ -148,39 +148,41 @@ def test_a_testbed_builds_without_vivado_and_only_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
-    bed = testbeds.load(testbeds.locate("laptop"))
-    first, second = build(bed, lambda step: None), build(bed, lambda step: None)
+    bed = testbeds.load_testbed(testbeds.locate_testbed("laptop"))
+    first, second = build_plugin(bed, lambda step: None), build_plugin(bed, lambda step: None)
     assert first.fresh and not second.fresh and first.folder == second.folder
     assert (first.folder / "hdl" / "vnp4_1.v").is_file()
-    assert str(first.folder) in plugin.command(first.folder)
+    assert str(first.folder) in plugin.build_command(first.folder)
 
 
 @needs_tclsh
 @needs_shell
 def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) -> None:
-    done = run(made, tmp_path)
+    done = run_build(made, tmp_path)
     assert done.code == 0, done.output
     assert "Skip unknown argument" not in done.output
     folder = tmp_path / "plugin"
-    ips = [call for call in done.of("create_ip") if "vitis_net_p4" in call]
+    ips = [call for call in done.calls_of("create_ip") if "vitis_net_p4" in call]
     assert [call.split()[-1] for call in ips] == ["vnp4_1", "vnp4_2"]
     for ip in ("vnp4_1", "vnp4_2"):
-        sets = [call for call in done.of("set_property") if call.endswith(f" {ip}")]
+        sets = [call for call in done.calls_of("set_property") if call.endswith(f" {ip}")]
         assert sets[0] == f"set_property CONFIG.P4_FILE {folder}/p4/{ip}.p4 {ip}"
         assert f"launch_runs {ip}_synth_1" in done.calls
-    read = " ".join(done.of("read_verilog"))
+    read = " ".join(done.calls_of("read_verilog"))
     for name in made.files:
         if name.startswith("hdl/"):
             assert f"{folder}/{name}" in read
     assert f"{folder}/box_250mhz/box_250mhz_address_map.v" in read
-    includes = next(call for call in done.of("set_property") if call.startswith("set_property include_dirs"))
+    includes = next(
+        call for call in done.calls_of("set_property") if call.startswith("set_property include_dirs")
+    )
     assert f"{folder}/hdl" in includes and f"{folder}/box_250mhz" in includes
     order = [call for call in done.calls if "impl_1" in call or call.startswith("write_cfgmem")]
     steps = [call for call in order if call.startswith("launch_runs")]
     assert steps[0].startswith(f"launch_runs impl_1 -to_step {plugin.LAST_STEP}")
     assert steps[1].startswith("launch_runs impl_1 -to_step write_bitstream")
     assert order.index("get_property STATS.WNS impl_1") < order.index(steps[1])
-    assert done.of("write_cfgmem")
+    assert done.calls_of("write_cfgmem")
     constraints = (tmp_path / "open-nic-shell" / "build").glob("*/run_params.xdc")
     assert [f"0x{made.build_id}" in path.read_text() for path in constraints] == [True]
     clocks = f"{folder}/clocks.tcl"
@@ -194,7 +196,7 @@ def test_a_property_that_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_p
     known = next(value for ip, name, value in good_answers() if (ip, name) == ("vnp4_1", "LIST"))
     gone = ("PKT_RATE", "USER_EXTERN_OUT_WIDTH", "TOTAL_LATENCY")
     left = " ".join(name for name in known.split() if name.removeprefix("CONFIG.") not in gone)
-    done = run(made, tmp_path, [("vnp4_1", "LIST", left)])
+    done = run_build(made, tmp_path, [("vnp4_1", "LIST", left)])
     assert done.code == 0, done.output
     for name in gone:
         assert f"WARNING: Olaf: vnp4_1 has no CONFIG.{name}" in done.output
@@ -206,7 +208,7 @@ def test_a_property_that_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_p
 @needs_shell
 @pytest.mark.parametrize("name", ["STATS.WNS", "STATS.WHS"])
 def test_missed_timing_writes_no_bitstream(made: Plugin, tmp_path: Path, name: str) -> None:
-    done = run(made, tmp_path, [("impl_1", name, "-0.071")])
+    done = run_build(made, tmp_path, [("impl_1", name, "-0.071")])
     assert done.code == 1
     assert "timing is missed" in done.output and "-0.071" in done.output
     assert not [call for call in done.calls if "write_bitstream" in call]
@@ -224,7 +226,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_an_ip_that_does_not_fit_ends_the_build_at_once(made: Plugin, tmp_path: Path, name: str) -> None:
     value, output = WRONG[name]
-    done = run(made, tmp_path, [("vnp4_1", f"CONFIG.{name}", value)])
+    done = run_build(made, tmp_path, [("vnp4_1", f"CONFIG.{name}", value)])
     assert done.code == 1
     assert "vnp4_1" in done.output and output in done.output
     assert not [call for call in done.calls if call.startswith("launch_runs impl_1")]
@@ -258,7 +260,7 @@ def test_preflight_names_everything_that_is_missing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE", "XILINX_VIVADO"):
         monkeypatch.delenv(name, raising=False)
-    output = "\n".join(map(str, preflight.problems(Blocks.RTL)))
+    output = "\n".join(map(str, preflight.find_problems(BlockKind.RTL)))
     for word in ("Vivado is not on PATH", "no licence is set up", "open-nic-shell"):
         assert word in output
 
@@ -271,8 +273,8 @@ def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XILINXD_LICENSE_FILE", str(tmp_path / "some.lic"))
     monkeypatch.delenv("LM_LICENSE_FILE", raising=False)
-    assert not [problem for problem in preflight.problems(Blocks.RTL) if "hcam_base" in str(problem)]
-    output = [str(problem) for problem in preflight.problems(Blocks.VITISNETP4)]
+    assert not [problem for problem in preflight.find_problems(BlockKind.RTL) if "hcam_base" in str(problem)]
+    output = [str(problem) for problem in preflight.find_problems(BlockKind.VITISNETP4)]
     assert len(output) == 4
     assert "2022.1 is too old" in output[0]
     assert "hcam_base" in output[1] and "cmac_usplus" in output[2]

@@ -31,7 +31,7 @@ class Member:
     rewrite: tuple[int, int, int] | None = None
 
 
-def ends(this: Bench) -> tuple[Source, Sink]:
+def connect_ends(this: Bench) -> tuple[Source, Sink]:
     this["port_numbers"] = PORT_NUMBERS[0] | PORT_NUMBERS[1] << 16
     user = [("s_src", 16), ("s_dst", 16), ("s_group", 16), ("s_addressed", 1), ("s_declared", 16)]
     return this.source(Signals.axis("s", user)), this.sink(Signals.axis("m", [("m_size", 16), ("m_port", 2)]))
@@ -92,7 +92,7 @@ def random_members(pick: random.Random, count: int) -> list[Member]:
     ]
 
 
-def copies(
+def expected_copies(
     frame: bytes, src: int, dst: int, members: list[Member] | None, addressed: bool
 ) -> list[tuple[bytes, int]]:
     """The copies of a frame and the one-hot port of each, as VNP4₂'s v1model egress makes them."""
@@ -110,7 +110,7 @@ def copies(
 def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) -> None:
     pick = random.Random(3)
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     groups: dict[int, list[Member]] = {}
     for group, count in ((1, 3), (5, 1), (2000, 17), (9, 0)):
         groups[group] = random_members(pick, count)
@@ -125,11 +125,11 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
         if pick.random() < 0.4:
             dst = pick.choice([*PORT_NUMBERS, 0, 3])
             source.send(frame, [src, dst, 0, 0, declared])
-            want += copies(frame, src, dst, None, True)
+            want += expected_copies(frame, src, dst, None, True)
         else:
             group, addressed = pick.choice([1, 5, 2000, 9, 2049]), pick.random() < 0.6
             source.send(frame, [src, 0, group, int(addressed), declared])
-            want += copies(frame, src, 0, groups.get(group, []), addressed)
+            want += expected_copies(frame, src, 0, groups.get(group, []), addressed)
     while source.pending:
         this.run(2000)
     this.run(8000)
@@ -139,7 +139,7 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
     assert this["resting"] == 1
 
 
-def count(this: Bench, cycles: int) -> dict[str, int]:
+def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
     """Each of PULSES in so many cycles."""
     counted = dict.fromkeys(PULSES, 0)
     for _ in range(cycles):
@@ -151,7 +151,7 @@ def count(this: Bench, cycles: int) -> dict[str, int]:
 
 def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     set_group(this, 1, 0, [Member(7), Member(9), Member(12)])
     frame = frame_of(random.Random(1), 60)
     for user in ([7, 0, 1, 0, 0], [7, 12, 0, 0, 0], [7, 0, 0, 0, 0], [7, 0, 3000, 0, 0], [7, 0, 1, 1, 0]):
@@ -159,7 +159,7 @@ def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
     source.beat(bytes(64), [7, 7, 0, 0, 0], last=False, keep=3)
     source.beat(bytes(64), [7, 7, 0, 0, 0], last=True)
     source.send(bytes(9700), [7, 7, 0, 0, 0])
-    counted = count(this, 400)
+    counted = count_pulses(this, 400)
     assert len(sink.frames()) == 3
     assert counted == {
         "accepted": 5, "copied": 3, "dropped_oversize": 1, "dropped_malformed": 1, "dropped_port": 4,
@@ -171,7 +171,7 @@ def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
 def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) -> None:
     """Headers whose words add up to where the first carry makes another, and to just before."""
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     words = [0xFFFF] * carries + [0] * (4 - carries)
     address = words[2] << 16 | words[3]
     set_group(this, 1, 0, [Member(7, (1, address, 3))])
@@ -193,7 +193,7 @@ def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) 
 
 def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     for _ in range(300):
         source.send(bytes(60), [9, 7, 0, 0, 0])
     this.run(400)
@@ -204,7 +204,7 @@ def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) ->
 
 def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     for _ in range(3):
         source.send(bytes(9036), [9, 7, 0, 0, 9036])
     this.run(1)
@@ -222,7 +222,7 @@ def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
 def test_a_pause_lets_a_frame_end(bench: MakeBench, declared: int) -> None:
     """One that was stored whole, and one that leaves as it comes."""
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.pause(0.8)
     for _ in range(2):
         source.send(bytes(9000), [9, 7, 0, 0, declared])
@@ -245,13 +245,13 @@ def test_a_frame_that_is_not_as_long_as_declared_harms_no_other(
     """It ends at the beat that shows it; one that is declared too long for the store waits for its end."""
     pick = random.Random(2)
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.pause(idle)
     wrong, right = pick.randbytes(1300), [pick.randbytes(size) for size in (1300, 64, 700)]
     source.send(wrong, [9, 7, 0, 0, declared])
     for frame in right:
         source.send(frame, [9, 7, 0, 0, len(frame)])
-    counted = count(this, 600)
+    counted = count_pulses(this, 600)
     got = [frame.data for frame in sink.frames()]
     assert got[-3:] == right
     if declared > 9600:
@@ -263,13 +263,13 @@ def test_a_frame_that_is_not_as_long_as_declared_harms_no_other(
 
 def test_a_hole_ends_a_frame_that_leaves_as_it_comes(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     user = [9, 7, 0, 0, 300]
     for hole in range(3):
         for beat in range(5):
             source.beat(bytes(64), user, last=beat == 4, keep=3 if beat == hole else None)
     source.send(bytes(300), user)
-    counted = count(this, 200)
+    counted = count_pulses(this, 200)
     assert [len(frame.data) for frame in sink.frames()] == [66, 130, 300]
     assert counted["dropped_malformed"] == 3
 
@@ -280,7 +280,7 @@ def test_a_frame_without_a_destination_passes_through_the_store(
 ) -> None:
     pick = random.Random(5)
     this = bench("olaf_box_replicator", COPY_BITS=9)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.pause(idle)
     sink.pause(busy)
     want = []

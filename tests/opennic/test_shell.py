@@ -6,20 +6,20 @@ import pytest
 
 from olafctl.targets.opennic import plugin
 from olafctl.wire.geometry import Geometry
-from olafswitch.simulation.verilate import lint
+from olafswitch.simulation.verilate import lint_module
 from olaftest.opennic.random_frames import QUEUE
-from tests.opennic.shell_box import MODELS, around
+from tests.opennic.shell_box import MODELS, wrap_shell
 from tests.opennic.test_plugin import P4, SHELL, needs_shell
 
 
 @needs_shell
 @pytest.mark.parametrize("ports, functions", [(1, 1), (2, 1), (2, 2)])
 def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp_path: Path) -> None:
-    plugin.make(Geometry(slots=8, beats=142), P4).write(tmp_path)
+    plugin.assemble_plugin(Geometry(slots=8, beats=142), P4).write(tmp_path)
     source = Path(SHELL).resolve() / "src"
     # Only what is ours must be clean.
     (tmp_path / "shell.vlt").write_text(f'`verilator_config\nlint_off -file "{source}/*"\n')
-    text = lint(
+    text = lint_module(
         "box_250mhz",
         [tmp_path / "box_250mhz", tmp_path / "hdl", tmp_path, source],
         [
@@ -37,17 +37,17 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
 
 @needs_shell
 def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
-    made = plugin.make(QUEUE, P4)
+    made = plugin.assemble_plugin(QUEUE, P4)
     made.write(tmp_path)
     shell = Path(SHELL).resolve()
-    rtl = around(shell, made, tmp_path)
+    rtl = wrap_shell(shell, made, tmp_path)
     # Models have every port of AMD's and serve those that the shell uses; the bench leaves outputs open.
     (tmp_path / "bench.vlt").write_text(
         f'`verilator_config\nlint_off -file "{shell}/*"\n'
         f'lint_off -file "{MODELS}/xpm_*.sv"\nlint_off -file "{MODELS}/qdma_*.sv"\n'
         f'lint_off -rule PINCONNECTEMPTY -file "{MODELS}/shell_path.sv"\n'
     )
-    text = lint(
+    text = lint_module(
         "shell_path",
         [tmp_path / "hdl", tmp_path, *{path.parent for path in rtl.included}],
         [tmp_path / "bench.vlt", *rtl.sources],

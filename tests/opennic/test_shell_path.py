@@ -10,7 +10,15 @@ import pytest
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire.layouts import CPU_PORT
-from olaftest.opennic.random_frames import QUEUE, Twin, blank, blocks, prepare, program, random_frame
+from olaftest.opennic.random_frames import (
+    QUEUE,
+    Twin,
+    blank_status,
+    compile_blocks,
+    prepare_box,
+    program_box,
+    random_frame,
+)
 from tests.opennic.shell_box import (
     FIRST_QUEUE,
     QUEUES,
@@ -20,8 +28,8 @@ from tests.opennic.shell_box import (
     TX_DROPPED,
     TX_SENT,
     ShellBox,
-    around,
-    gaps,
+    count_gaps,
+    wrap_shell,
 )
 from tests.opennic.test_plugin import P4, SHELL, needs_shell
 
@@ -32,10 +40,10 @@ Sent = tuple[int, bytes]
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[ShellBox]:
-    rtl = around(Path(SHELL).resolve(), plugin.make(QUEUE, P4), tmp_path)
-    made = ShellBox(QUEUE, blocks(), rtl, seed=4)
-    program(made)
-    prepare(made)
+    rtl = wrap_shell(Path(SHELL).resolve(), plugin.assemble_plugin(QUEUE, P4), tmp_path)
+    made = ShellBox(QUEUE, compile_blocks(), rtl, seed=4)
+    program_box(made)
+    prepare_box(made)
     yield made
     made.close()
 
@@ -59,14 +67,14 @@ def test_the_shells_wrong_sizes_do_no_harm(shell: ShellBox) -> None:
     assert noted == [100, *sizes[1:-1]], "the shell's fault is gone: the docs and the plug-in may be simpler"
     left = shell.tx[0].frames()
     assert [frame.data for frame in left] == good
-    assert gaps(left) == 0, "a CMAC cannot wait inside of a frame"
+    assert count_gaps(left) == 0, "a CMAC cannot wait inside of a frame"
     assert shell.counted(1, RX_ERRORS) == shell.counted(1, RX_DROPPED) == 1
 
 
 def test_random_frames_leave_as_from_the_twin(shell: ShellBox) -> None:
     traffic = Traffic(shell, seed=14)
     for _ in range(20):
-        traffic.batch(frames=16, busy=[0.0, 0.0, 0.2, 0.6])
+        traffic.send_batch(frames=16, busy=[0.0, 0.0, 0.2, 0.6])
     assert traffic.lost == sum(traffic.overrun) == 0
     assert traffic.errors > 10
     assert all(traffic.left[port] > 10 for port in (1, 2, CPU_PORT))
@@ -75,14 +83,14 @@ def test_random_frames_leave_as_from_the_twin(shell: ShellBox) -> None:
 def test_frames_that_outrun_the_outputs_are_lost_whole(shell: ShellBox) -> None:
     traffic = Traffic(shell, seed=15)
     for _ in range(2):
-        traffic.batch(frames=300, busy=[0.95])
+        traffic.send_batch(frames=300, busy=[0.95])
     assert traffic.lost > 0
 
 
 def test_frames_that_outrun_the_box_are_lost_in_the_adapters(shell: ShellBox) -> None:
     """Both CMACs at 165 Gb/s."""
     traffic = Traffic(shell, seed=16)
-    traffic.batch(frames=600, busy=[0.0], paced=False)
+    traffic.send_batch(frames=600, busy=[0.0], paced=False)
     assert all(traffic.overrun)
     assert shell.uncounted(0) > 0, "the shell counts every frame that it drops: the docs may be simpler"
 
@@ -110,7 +118,7 @@ class Traffic:
         """Frames sent with a receive error."""
         return sum(self._bad)
 
-    def batch(self, frames: int, busy: Sequence[float], paced: bool = True) -> None:
+    def send_batch(self, frames: int, busy: Sequence[float], paced: bool = True) -> None:
         """Send, let all come to rest, account for each frame; ``busy`` are pauses of the outputs."""
         shell, pick = self._shell, self._pick
         for sink in (*shell.tx, shell.c2h, shell.completions):
@@ -130,7 +138,7 @@ class Traffic:
                 header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + (port + 1).to_bytes(2, "big")
                 shell.from_host(header + frame)
                 self._from_host += 1
-                due.append([(port + 1, blank(frame))])
+                due.append([(port + 1, blank_status(frame))])
             else:
                 shell.rx[port].send(frame, [0])
                 came[port].append(frame)
@@ -139,16 +147,19 @@ class Traffic:
         shell.settle()
         for port, good in enumerate(came):
             passed = [frame.data for frame in shell.seen[port].frames()]
-            assert follows(passed, good), "a receive adapter changed, invented or reordered a frame"
-            due += [[(out, blank(one)) for out, one in self._twin.sends(port + 1, each)] for each in passed]
+            assert is_subsequence(passed, good), "a receive adapter changed, invented or reordered a frame"
+            due += [
+                [(out, blank_status(one)) for out, one in self._twin.run_frame(port + 1, each)]
+                for each in passed
+            ]
             self._good[port] += len(good)
             self._passed[port] += len(passed)
-        self._trace(due)
-        self._compare()
+        self._trace_frames(due)
+        self._compare_frames()
 
-    def _trace(self, due: Sequence[Sequence[Sent]]) -> None:
+    def _trace_frames(self, due: Sequence[Sequence[Sent]]) -> None:
         """Each frame that left is one that is due; of a frame all copies left, or none."""
-        have = Counter(leaves(self._shell))
+        have = Counter(collect_leaving(self._shell))
         for (port, _), number in have.items():
             self.left[port] += number
         for copies in due:
@@ -159,7 +170,7 @@ class Traffic:
             self._nowhere += not copies
         assert not have, "a frame left that the twin does not send"
 
-    def _compare(self) -> None:
+    def _compare_frames(self) -> None:
         """The shell, the box and the queue have counted what came, what left and what they dropped."""
         shell, box = self._shell, self._shell.registers.counters()
         for port in range(2):
@@ -180,17 +191,17 @@ class Traffic:
         )
 
 
-def follows(some: Sequence[bytes], frames: Sequence[bytes]) -> bool:
+def is_subsequence(some: Sequence[bytes], frames: Sequence[bytes]) -> bool:
     """Whether ``some`` are frames of ``frames``, in the same order."""
     rest = iter(frames)
     return all(one in rest for one in some)
 
 
-def leaves(shell: ShellBox) -> Iterator[Sent]:
+def collect_leaving(shell: ShellBox) -> Iterator[Sent]:
     """All frames that left, with the port; the host's as the control plane sees them."""
     for number, sink in enumerate(shell.tx):
         for frame in sink.frames():
-            yield number + 1, blank(frame.data)
+            yield number + 1, blank_status(frame.data)
     frames = shell.c2h.frames()
     assert [frame.user for frame in frames] == list(shell.completed())
     for frame in frames:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
+from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize_box
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
@@ -10,13 +10,13 @@ MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
 
 
 def test_the_blocks_are_small_and_shallow() -> None:
-    used = [synthesize(block) for block in BLOCKS]
+    used = [synthesize_box(block) for block in BLOCKS]
     assert all(sum(each.counts[name] for each in used) <= most for name, most in MOST.items())
     assert max(each.levels for each in used) <= 10
 
 
 def test_the_box_is_small() -> None:
     """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns."""
-    used = synthesize(BOX)
+    used = synthesize_box(BOX)
     assert all(used.percent(resource) < paper for resource, paper in PAPER.items())
     assert used.levels <= 12

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from olafctl.control import devices
-from olafctl.control.deploy import build, deploy
-from olafctl.control.desired import desired
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import build_testbed, deploy_testbed
+from olafctl.control.desired import desired_state
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.targets import processes, registry, testbeds
 from olafctl.targets.interface import Running
@@ -21,7 +21,7 @@ from olafctl.targets.opennic.target import CARD
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import TableEntry
-from olafswitch.p4runtime.session import Change, Update
+from olafswitch.p4runtime.session import Change, EntityUpdate
 
 TWO_PORTS = """\
 name: card
@@ -43,26 +43,26 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def bed_for(target: str, text: str = TWO_PORTS) -> Testbed:
-    return testbeds.load("card.yaml", f"target: {target}\n{text}")
+    return testbeds.load_testbed("card.yaml", f"target: {target}\n{text}")
 
 
-def quiet(step: str) -> None:
+def ignore_step(step: str) -> None:
     pass
 
 
 def test_both_are_targets() -> None:
-    assert {"opennic", "opennic-sim"} <= set(registry.names())
+    assert {"opennic", "opennic-sim"} <= set(registry.target_names())
 
 
 def test_the_target_can_be_given_instead_of_the_testbeds_own(tmp_path: Path) -> None:
     path = tmp_path / "card.yaml"
     for text in (TWO_PORTS, f"target: bmv2\n{TWO_PORTS}"):
         path.write_text(text)
-        assert testbeds.load(path, target="opennic").target == "opennic"
+        assert testbeds.load_testbed(path, target="opennic").target == "opennic"
 
 
 def test_the_build_says_what_comes_next_and_on_which_machine() -> None:
-    made = build(bed_for("opennic"), quiet)
+    made = build_testbed(bed_for("opennic"), ignore_step)
     assert {"run.tcl", "manifest.json", "agent", "hdl"} <= {each.name for each in made.folder.iterdir()}
     assert "the licence cmac_usplus" in made.next_steps and "sdnet_p4" not in made.next_steps
     assert f"vivado -mode batch -source {made.folder / 'run.tcl'}" in made.next_steps
@@ -72,53 +72,53 @@ def test_the_build_says_what_comes_next_and_on_which_machine() -> None:
 
 def test_vitisnetp4_can_be_built_and_is_not_deployed() -> None:
     text = f"blocks: vitisnetp4\n{TWO_PORTS}"
-    made = build(bed_for("opennic", text), quiet)
+    made = build_testbed(bed_for("opennic", text), ignore_step)
     assert (made.folder / "ips.tcl").is_file()
     assert "the licences sdnet_p4, hcam_base, cmac_usplus" in made.next_steps
     assert "deploy" not in made.next_steps
     for target in ("opennic", "opennic-sim"):
         with pytest.raises(OlafError, match=r"vitisnetp4 can be built, not deployed.*blocks: rtl"):
-            deploy(bed_for(target, text), quiet)
+            deploy_testbed(bed_for(target, text), ignore_step)
 
 
 def test_a_program_outside_of_the_subset_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     from olafctl.targets import p4_sources
 
-    sources = p4_sources.sources(bed_for("opennic"))
+    sources = p4_sources.render_sources(bed_for("opennic"))
     divided = sources["identify.p4"].replace(
         "meta.punt = 1;", "meta.punt = 1; meta.size = meta.size / meta.src;"
     )
-    monkeypatch.setattr(p4_sources, "sources", lambda _: {**sources, "identify.p4": divided})
+    monkeypatch.setattr(p4_sources, "render_sources", lambda _: {**sources, "identify.p4": divided})
     with pytest.raises(OlafError, match=r"identify\.p4:\d+"):
-        build(bed_for("opennic"), quiet)
+        build_testbed(bed_for("opennic"), ignore_step)
 
 
 def test_an_unnamed_card_and_missing_ports_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(CARD, raising=False)
     more = TWO_PORTS.replace("parameter_servers:", "  - {number: 3, name: third}\nparameter_servers:")
     with pytest.raises(OlafError, match=r"no card is named.*\n.*3 front ports, the card 2"):
-        deploy(bed_for("opennic", more), quiet)
+        deploy_testbed(bed_for("opennic", more), ignore_step)
 
 
 @pytest.fixture
 def simulated() -> Iterator[Running]:
     """The testbed on a simulated card."""
     bed = bed_for("opennic-sim")
-    deploy(bed, quiet)
+    deploy_testbed(bed, ignore_step)
     store = Store(folder_of(bed.name))
     try:
-        running = registry.get("opennic-sim").find(bed, store.folder)
+        running = registry.get_target("opennic-sim").find(bed, store.folder)
         assert running is not None
         yield running
     finally:
-        destroy(store)
+        destroy_deployment(store)
 
 
 def agent_of(state: Path) -> int:
     """The process id of the agent of the deployment."""
     [agent] = [
         process.pid
-        for process in processes.of(state / "card")
+        for process in processes.find_processes(state / "card")
         if process.cmdline()[2:3] == ["olafctl.targets.opennic.process"]
     ]
     return agent
@@ -127,20 +127,20 @@ def agent_of(state: Path) -> int:
 @pytest.mark.slow
 def test_after_a_kill_amid_a_write_a_deploy_repairs_the_tables(simulated: Running, state: Path) -> None:
     bed = bed_for("opennic-sim")
-    with devices.controlling(simulated) as sessions:
+    with devices.control_devices(simulated) as sessions:
         extra = [
-            Update(Change.INSERT, TableEntry("bridging", {"dst_mac": number}, "forward", {"port": 1}))
+            EntityUpdate(Change.INSERT, TableEntry("bridging", {"dst_mac": number}, "forward", {"port": 1}))
             for number in range(1, 400)
         ]
         sessions["vnp4_2"].write(extra[:20])
         os.kill(agent_of(state), signal.SIGKILL)
         with pytest.raises(OlafError):
             sessions["vnp4_2"].write(extra[20:])
-    deploy(bed, quiet)
-    running = registry.get("opennic-sim").find(bed, state / "card")
+    deploy_testbed(bed, ignore_step)
+    running = registry.get_target("opennic-sim").find(bed, state / "card")
     assert running is not None
-    with devices.watching(running) as sessions:
-        devices.verify(running, sessions, desired(bed))
+    with devices.watch_devices(running) as sessions:
+        devices.verify_state(running, sessions, desired_state(bed))
         assert len(sessions["vnp4_2"].entries("bridging")) == len(bed.workers) + 2
 
 
@@ -153,15 +153,15 @@ def test_opennic_drives_its_own_build_and_refuses_another(
     os.kill(agent_of(state), signal.SIGKILL)
     monkeypatch.setenv(CARD, str(folder))
     bed = bed_for("opennic", TWO_PORTS.replace("name: card", "name: real"))
-    outcome = deploy(bed, quiet)
+    outcome = deploy_testbed(bed, ignore_step)
     store = Store(folder_of("real"))
     try:
         assert outcome.started and outcome.changes.size > 0
-        running = registry.get("opennic").find(bed, store.folder)
+        running = registry.get_target("opennic").find(bed, store.folder)
         assert running is not None and running.alive()
         assert [link["up"] for link in running.stats()["card"]["links"]] == [True, True]
     finally:
-        destroy(store)
+        destroy_deployment(store)
     other = bed_for("opennic", TWO_PORTS.replace("name: card", "name: real").replace("slots: 8", "slots: 4"))
     with pytest.raises(OlafError, match=r"the card runs build \w{8}, the folder .* is of build"):
-        deploy(other, quiet)
+        deploy_testbed(other, ignore_step)

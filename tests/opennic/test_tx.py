@@ -10,7 +10,7 @@ from tests.opennic.conftest import MakeBench
 SIDEBAND = [("m_tuser_size", 16), ("m_tuser_src", 16), ("m_tuser_dst", 16)]
 
 
-def ends(this: Bench) -> tuple[Source, Sink]:
+def connect_ends(this: Bench) -> tuple[Source, Sink]:
     return this.source(Signals.axis("s", [("s_size", 16)])), this.sink(Signals.axis("m", SIDEBAND))
 
 
@@ -18,7 +18,7 @@ def ends(this: Bench) -> tuple[Source, Sink]:
 def test_frames_leave_with_size_and_destination(bench: MakeBench, idle: float, busy: float) -> None:
     pick = random.Random(2)
     this = bench("olaf_box_tx", PORT=1, STALL_CYCLES=300)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     source.pause(idle)
     sink.pause(busy)
     frames = [pick.randbytes(pick.choice([1, 60, 64, 65, 1500, 9600])) for _ in range(80)]
@@ -35,7 +35,7 @@ def test_frames_leave_with_size_and_destination(bench: MakeBench, idle: float, b
 
 def test_a_port_that_does_not_move_drops_what_has_no_room(bench: MakeBench) -> None:
     this = bench("olaf_box_tx", PORT=1, STALL_CYCLES=300)
-    source, sink = ends(this)
+    source, sink = connect_ends(this)
     sink.pause(1)
     for _ in range(20):
         source.send(bytes(9600), [9600])

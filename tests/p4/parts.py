@@ -4,7 +4,7 @@ from olafswitch.p4.check.program import check_program
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.emit.program import Emitter
 from olafswitch.p4.p4info.describe import Describer
-from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.parse import parse_program
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.p4runtime.protocol import p4info_pb2
 
@@ -42,7 +42,7 @@ def compile_parts(**parts: str) -> p4info_pb2.P4Info:
 
 def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:
     """The P4Info of a preprocessed program, whose C++ is written but not compiled. Raises Refused."""
-    program = check_program(parse(text), file)
+    program = check_program(parse_program(text), file)
     places = Places(program)
     emitter = Emitter(program, places)
     emitter.write()

@@ -53,14 +53,14 @@ class Scope:
         return None
 
 
-def cut(value: int, width: int | None) -> Number:
+def cut_number(value: int, width: int | None) -> Number:
     return (value if width is None else value & ((1 << width) - 1), width)
 
 
-def copied(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: copied(each) for name, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list) else value
+        return {name: copy_value(each) for name, each in value.items()}
+    return [copy_value(each) for each in value] if isinstance(value, list) else value
 
 
 class Interpreter:
@@ -90,12 +90,16 @@ class Interpreter:
             value = dict(zip(like, value, strict=True))
         if isinstance(like, dict):
             return {name: self.convert(value[name], each) for name, each in like.items()}
-        return cut(value[0], like[1]) if isinstance(like, tuple) and value[1] is None else copied(value)
+        return (
+            cut_number(value[0], like[1])
+            if isinstance(like, tuple) and value[1] is None
+            else copy_value(value)
+        )
 
     def value(self, node: Any, scope: Scope) -> Any:
         match node:
             case tree.Number(value=value, width=width):
-                return cut(value, width)
+                return cut_number(value, width)
             case tree.Boolean(value=value):
                 return value
             case tree.ListOf(items=items):
@@ -112,11 +116,11 @@ class Interpreter:
                 made = self.value(operand, scope)
                 zero = self.zero(type_)
                 if isinstance(zero, tuple):
-                    return cut(int(made) if isinstance(made, bool) else made[0], zero[1])
+                    return cut_number(int(made) if isinstance(made, bool) else made[0], zero[1])
                 return self.convert(made, zero)
             case tree.Unary(op=op, operand=operand):
                 made = self.value(operand, scope)
-                return not made if op == "!" else cut(-made[0] if op == "-" else ~made[0], made[1])
+                return not made if op == "!" else cut_number(-made[0] if op == "-" else ~made[0], made[1])
             case tree.Mux(condition=condition, yes=yes, no=no):
                 return self.value(yes if self.value(condition, scope) else no, scope)
             case tree.Binary(op=op, left=left, right=right):
@@ -136,15 +140,15 @@ class Interpreter:
         if op == "++":
             return (a << other | b, width + other)
         if op in ("<<", ">>"):
-            return cut(a << b if op == "<<" else a >> b, width)
+            return cut_number(a << b if op == "<<" else a >> b, width)
         width = other if width is None else width
-        (a, _), (b, _) = cut(a, width), cut(b, width)
+        (a, _), (b, _) = cut_number(a, width), cut_number(b, width)
         if op in ("<", "<=", ">", ">="):
             return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
         if op in ("|+|", "|-|"):
             assert width is not None
             return (min(a + b, (1 << width) - 1) if op == "|+|" else max(a - b, 0), width)
-        return cut({"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}[op], width)
+        return cut_number({"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}[op], width)
 
     # --- places
 
@@ -163,7 +167,7 @@ class Interpreter:
 
     def read(self, place: Any) -> Any:
         if isinstance(place, Bits):
-            return cut(self.read(place.place)[0] >> place.low, place.high - place.low + 1)
+            return cut_number(self.read(place.place)[0] >> place.low, place.high - place.low + 1)
         holder, key = place
         return holder[key]
 
@@ -209,7 +213,9 @@ class Interpreter:
             if param.direction in ("out", "inout"):
                 place = self.place(arg.value, caller)
                 back.append((place, param.name))
-                inner.values[param.name] = copied(self.read(place)) if param.direction == "inout" else zero
+                inner.values[param.name] = (
+                    copy_value(self.read(place)) if param.direction == "inout" else zero
+                )
             else:
                 inner.values[param.name] = self.convert(self.value(arg.value, caller), zero)
         result = None

@@ -11,12 +11,12 @@ from olafswitch.p4.switch.native import NativeSwitch
 PROGRAM = Path(__file__).parent / "programs" / "arithmetic.p4"
 
 
-def _signed(value: int, width: int) -> int:
+def _sign_value(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
-def _expected(a: int, b: int, n: int, width: int, room: int) -> list[int]:
-    full, x, y = (1 << width) - 1, _signed(a, width), _signed(b, width)
+def _compute_expected(a: int, b: int, n: int, width: int, room: int) -> list[int]:
+    full, x, y = (1 << width) - 1, _sign_value(a, width), _sign_value(b, width)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     middle = full >> 2
     return [
@@ -28,13 +28,13 @@ def _expected(a: int, b: int, n: int, width: int, room: int) -> list[int]:
     ]  # fmt: skip
 
 
-def _orders(a: int, b: int, width: int) -> int:
-    x, y = _signed(a, width), _signed(b, width)
+def _compare_orders(a: int, b: int, width: int) -> int:
+    x, y = _sign_value(a, width), _sign_value(b, width)
     tests = (a < b, a <= b, x < y, x <= y, a == b, x > y, a >= b)
     return sum(1 << at for at, true in enumerate(tests) if true)
 
 
-def _interesting(random_: random.Random, width: int) -> int:
+def _pick_values(random_: random.Random, width: int) -> int:
     edges = (0, 1, (1 << width) - 1, 1 << (width - 1), (1 << (width - 1)) - 1)
     return random_.choice((*edges, random_.getrandbits(width), random_.getrandbits(width)))
 
@@ -47,11 +47,11 @@ def test_operators(width: int) -> None:
     random_ = random.Random(width)
     size = (width + 7) // 8
     for _ in range(300):
-        a, b = _interesting(random_, width), _interesting(random_, width)
+        a, b = _pick_values(random_, width), _pick_values(random_, width)
         n = random_.choice((0, 1, width - 1, width, 255, random_.randrange(256)))
         frame = a.to_bytes(size, "big") + b.to_bytes(size, "big") + bytes([n])
         ((_, sent),) = switch.process(0, frame)
         results = [int.from_bytes(sent[size * k : size * (k + 1)], "big") for k in range(19)]
-        assert results == _expected(a, b, n, width, 8 * size), (a, b, n)
-        assert sent[-1] == _orders(a, b, width), (a, b)
+        assert results == _compute_expected(a, b, n, width, 8 * size), (a, b, n)
+        assert sent[-1] == _compare_orders(a, b, width), (a, b)
     switch.close()

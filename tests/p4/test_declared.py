@@ -4,14 +4,14 @@ import pytest
 
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.preprocess import preprocess_text
-from olafswitch.p4.syntax.tokens import tokenize
+from olafswitch.p4.syntax.tokens import tokenize_text
 from olafswitch.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import FRAME, compile_parts, describe_text
 
 KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} }}"
 
 
-def _keyed(
+def _make_keyed(
     notes: str = "", key: str = "h.h.v: exact;", ref: str = "", more: str = "", top: str = ""
 ) -> p4info_pb2.P4Info:
     return compile_parts(top=top, local=KEYED.format(notes, key, ref, more), body="t.apply();")
@@ -19,7 +19,7 @@ def _keyed(
 
 def test_annotations_keep_their_words_apart_and_their_lines() -> None:
     notes = '@restriction("\n  // v is never 0\n  v != 0;\n") @refers_to(other, field) @tagged'
-    info = _keyed(notes, ref="@noted(1)")
+    info = _make_keyed(notes, ref="@noted(1)")
     assert list(info.tables[0].preamble.annotations) == [
         '@restriction("\n  // v is never 0\n  v != 0;\n")',
         "@refers_to(other , field)",
@@ -31,7 +31,7 @@ def test_annotations_keep_their_words_apart_and_their_lines() -> None:
 
 def test_lines_after_a_long_string_keep_their_numbers() -> None:
     text = 'const string a = "x\ny" ; b\n# define c "d" // "\nc e /* "\n */\nf'
-    tokens = tokenize(preprocess_text(text, "case.p4"))
+    tokens = tokenize_text(preprocess_text(text, "case.p4"))
     assert [(token.text, token.pos.line) for token in tokens[-5:]] == [
         (";", 2),
         ("b", 2),
@@ -61,7 +61,7 @@ def test_a_table_and_an_action_of_one_name_have_one_alias() -> None:
 
 
 def test_enumerations_of_numbers_are_described_in_keys() -> None:
-    info = _keyed(key='(kind_t) h.h.v: exact @name("k");', top="enum bit<8> kind_t { one = 1, two = 2 }")
+    info = _make_keyed(key='(kind_t) h.h.v: exact @name("k");', top="enum bit<8> kind_t { one = 1, two = 2 }")
     members = info.type_info.serializable_enums["kind_t"].members
     assert [(member.name, member.value) for member in members] == [("one", b"\x01"), ("two", b"\x02")]
 
@@ -72,7 +72,7 @@ def test_sizes_of_selector_groups() -> None:
 
     def sized(semantics: str) -> p4info_pb2.ActionProfile:
         notes = f'@name("s") @max_group_size(9) @max_member_weight(77) {semantics}'
-        (profile,) = _keyed(key=key, more=f"{notes} {selector}").action_profiles
+        (profile,) = _make_keyed(key=key, more=f"{notes} {selector}").action_profiles
         assert profile.max_group_size == 9 and not profile.preamble.annotations
         return profile
 
@@ -92,8 +92,8 @@ def test_controller_headers_need_not_be_among_the_headers() -> None:
 
 def test_tables_that_time_out() -> None:
     notify = p4info_pb2.Table.NOTIFY_CONTROL
-    assert _keyed(more="support_timeout = true;").tables[0].idle_timeout_behavior == notify
-    assert _keyed(more="support_timeout = false;").tables[0].idle_timeout_behavior == 0
+    assert _make_keyed(more="support_timeout = true;").tables[0].idle_timeout_behavior == notify
+    assert _make_keyed(more="support_timeout = false;").tables[0].idle_timeout_behavior == 0
 
 
 def test_numbers_are_given_to_distinct_types() -> None:
@@ -160,7 +160,7 @@ def test_directives_inside_a_string_are_processed() -> None:
 ") table
 """
     for defines, kept in (({}, "\n\n\n\n  other != 0;\n\n"), ({"EXTRA": "1"}, "\n\n  extra != 0;\n\n\n\n")):
-        note, table = tokenize(preprocess_text(text, "case.p4", (), defines))
+        note, table = tokenize_text(preprocess_text(text, "case.p4", (), defines))
         assert note.annotation is not None
         assert note.annotation.body == (("TEXT", f'"\n  always != 0;{kept}"'),)
         assert table.pos.line == 8
@@ -193,14 +193,14 @@ def test_objects_of_inner_controls_stand_at_their_declaration() -> None:
 
 def test_keys_are_named_as_they_are_written() -> None:
     keys = "h.h.v & 0x0F: exact; h.h.v[7:4]: exact; m.m & MASK: exact; h.s[0x1].v: exact;"
-    info = _keyed(key=keys, top="const bit<8> MASK = 0b11;")
+    info = _make_keyed(key=keys, top="const bit<8> MASK = 0b11;")
     names = [field.name for field in info.tables[0].match_fields]
     assert names == ["h.h.v & 0xf", "h.h.v[7:4]", "m.m & 0b11", "h.s[0x1].v"]
 
 
 def test_structured_annotations_and_documentation() -> None:
     notes = '@list[1 + 2, true, "x"] @pairs[a=1, b="y"] @brief("short") @description("long")'
-    preamble = _keyed(notes).tables[0].preamble
+    preamble = _make_keyed(notes).tables[0].preamble
     listed, pairs = preamble.structured_annotations
     values = listed.expression_list.expressions
     assert (values[0].int64_value, values[1].bool_value, values[2].string_value) == (3, True, "x")
@@ -250,7 +250,7 @@ def test_ids_of_fields_are_given_or_the_next_that_is_free() -> None:
 def test_ids_of_fields_are_unique_and_above_0(given: tuple[str, str]) -> None:
     first, second = given
     with pytest.raises(Refused, match=r"used twice|no id"):
-        _keyed(key=f"h.h.v: exact {first}; m.m: exact {second};")
+        _make_keyed(key=f"h.h.v: exact {first}; m.m: exact {second};")
     local = f"action a({first} bit<8> x, {second} bit<8> y) {{ }} table t {{ actions = {{ a; }} }}"
     with pytest.raises(Refused, match=r"used twice|no id"):
         compile_parts(local=local, body="t.apply();")
@@ -270,5 +270,5 @@ def test_a_value_sets_annotations_are_not_those_of_its_match() -> None:
 
 
 def test_annotations_of_the_package_elsewhere_are_as_written() -> None:
-    preamble = _keyed('@pkginfo(name="n", version="1")').tables[0].preamble
+    preamble = _make_keyed('@pkginfo(name="n", version="1")').tables[0].preamble
     assert list(preamble.annotations) == ['@pkginfo(name="n", version="1")']

@@ -22,14 +22,16 @@ PROGRAM = Path(__file__).parents[1] / "p4runtime" / "program.p4"
 SECONDS = 60
 
 
-def _run(*command: object, cwd: Path | None = None, text: str = "") -> subprocess.CompletedProcess[str]:
+def _run_command(
+    *command: object, cwd: Path | None = None, text: str = ""
+) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in command]
     return subprocess.run(
         words, cwd=cwd, input=text, capture_output=True, text=True, check=False, timeout=SECONDS
     )
 
 
-def _olafswitch(*words: object, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
+def _run_olafswitch(*words: object, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "olafswitch", *map(str, words)]
     environment = {**os.environ, "PATH": path}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -39,7 +41,7 @@ def _olafswitch(*words: object, path: str = os.environ["PATH"]) -> subprocess.Co
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the commands."""
     folder = tmp_path_factory.mktemp("drop-in") / "bin"
-    done = _olafswitch("drop-in", folder, "--force")
+    done = _run_olafswitch("drop-in", folder, "--force")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -50,13 +52,13 @@ def compiled(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compiled")
     info = folder / "program.p4info.txtpb"
     arguments = ["--std", "p4-16", "--p4runtime-files", f"{info},{folder / 'program.p4info.json'}", PROGRAM]
-    done = _run(commands / "p4c-bm2-ss", "-o", folder / "program.json", *arguments)
+    done = _run_command(commands / "p4c-bm2-ss", "-o", folder / "program.json", *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder
 
 
 @contextmanager
-def _switch(*command: object, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def _run_switch(*command: object, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A switch that runs, and the line that says where."""
     words = [str(word) for word in command]
     process = subprocess.Popen(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -74,7 +76,7 @@ def _switch(*command: object, cwd: Path) -> Iterator[tuple[subprocess.Popen[str]
         process.stdout.close()
 
 
-def _address(output: str) -> str:
+def _read_address(output: str) -> str:
     found = re.search(r"^device \d+ at (\S+), ", output, re.M)
     assert found, output
     return found[1]
@@ -93,14 +95,14 @@ def test_real_commands_and_other_files_are_not_shadowed(tmp_path: Path) -> None:
     (real / "p4c").write_text("#!/bin/sh\n")
     (real / "p4c").chmod(0o755)
     path = f"{real}:{os.environ['PATH']}"
-    refused = _olafswitch("drop-in", wanted, path=path)
+    refused = _run_olafswitch("drop-in", wanted, path=path)
     assert refused.returncode == 2 and f"{real / 'p4c'}: is on PATH" in refused.stderr
     assert not wanted.exists()
-    refused = _olafswitch("drop-in", real, "--force", path=path)
+    refused = _run_olafswitch("drop-in", real, "--force", path=path)
     assert refused.returncode == 2 and "is not Olaf's" in refused.stderr
     assert (real / "p4c").read_text() == "#!/bin/sh\n"
-    assert _olafswitch("drop-in", wanted, "--force", path=path).returncode == 0
-    again = _olafswitch("drop-in", wanted, path=f"{wanted}:{os.environ['PATH']}")
+    assert _run_olafswitch("drop-in", wanted, "--force", path=path).returncode == 0
+    again = _run_olafswitch("drop-in", wanted, path=f"{wanted}:{os.environ['PATH']}")
     assert again.returncode == 0, again.stderr
 
 
@@ -127,10 +129,10 @@ def test_p4c_writes_json_into_a_folder(commands: Path, compiled: Path, tmp_path:
     text = PROGRAM.read_text().replace("#include <v1model.p4>", "#include <v1model.p4>\n#include <extra.p4>")
     (tmp_path / "mine.p4").write_text(text)
     flags = ["--target", "bmv2", "--arch", "v1model", "-Imore", "-DMACRO=7", "--Wdisable=unused", "-T", "x:1"]
-    done = _run(commands / "p4c", *flags, "-o", "build", "mine.p4", cwd=tmp_path)
+    done = _run_command(commands / "p4c", *flags, "-o", "build", "mine.p4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "extra = 7" in json.loads((tmp_path / "build" / "mine.json").read_text())["olaf_p4_source"]
-    done = _run(commands / "p4c", *flags, "mine.p4", cwd=tmp_path)
+    done = _run_command(commands / "p4c", *flags, "mine.p4", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "mine.json").exists()
     names = {
         table["preamble"]["name"]
@@ -170,7 +172,7 @@ def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Pa
     ]
     with taken:
         for (name, *words), code, why in cases:
-            done = _run(commands / str(name), *words, cwd=tmp_path)
+            done = _run_command(commands / str(name), *words, cwd=tmp_path)
             lines = done.stderr.splitlines()
             assert (done.returncode, len(lines)) == (code, 1), (name, words, done)
             assert why in lines[0], lines
@@ -183,9 +185,9 @@ def test_its_file_is_run_and_pushed(commands: Path, compiled: Path, tmp_path: Pa
     target = ["--log-console", "--", "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "255"]
     program, info = compiled / "program.json", compiled / "program.p4info.txtpb"
     wrapped = p4config.CONFIG(reassign=True, device_data=program.read_bytes()).SerializeToString()
-    with _switch(commands / "simple_switch_grpc", *words, program, *target, cwd=tmp_path) as (_, output):
+    with _run_switch(commands / "simple_switch_grpc", *words, program, *target, cwd=tmp_path) as (_, output):
         assert "without effect here: --nanolog" in output
-        with Session.connect(_address(output), 3, election_id=1) as session:
+        with Session.connect(_read_address(output), 3, election_id=1) as session:
             assert session.entries("constant")
             for config in (program.read_bytes(), wrapped):
                 session.push(info, config)
@@ -221,13 +223,15 @@ def test_simple_switch_cli_programs_beside_a_controller(
     program = compiled / "program.json"
 
     def cli(*lines: str) -> tuple[int, str]:
-        done = _run(commands / "simple_switch_CLI", "--thrift-port", port, text="\n".join(lines) + "\n")
+        done = _run_command(
+            commands / "simple_switch_CLI", "--thrift-port", port, text="\n".join(lines) + "\n"
+        )
         assert done.stderr == ""
         return done.returncode, done.stdout
 
     with (
-        _switch(commands / "simple_switch_grpc", *words, program, *grpc, cwd=tmp_path) as (_, output),
-        Session.connect(_address(output), 5, election_id=1) as controller,
+        _run_switch(commands / "simple_switch_grpc", *words, program, *grpc, cwd=tmp_path) as (_, output),
+        Session.connect(_read_address(output), 5, election_id=1) as controller,
     ):
         code, out = cli(
             "table_add exact forward 10.0.0.1 3 => 4 77",

@@ -13,7 +13,7 @@ from tests.p4.switches import PROGRAMS
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _switch(name: str) -> NativeSwitch:
+def _make_switch(name: str) -> NativeSwitch:
     source = PROGRAMS / f"{name}.p4"
     if not source.is_file():
         source = ROOT / "p4src" / f"{name}.p4"
@@ -39,7 +39,7 @@ def _random_frame(r: random.Random) -> bytes:
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "traffic", "code", "externs"])
 def test_random_frames(name: str) -> None:
     r = random.Random(name)
-    switch = _switch(name)
+    switch = _make_switch(name)
     frames = [_random_frame(r) for _ in range(2000)]
     switch.replay(1, frames, 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -52,8 +52,8 @@ def test_random_frames(name: str) -> None:
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "code"])
 def test_packets_do_not_affect_later_ones(name: str) -> None:
     r = random.Random(name)
-    used, frames = _switch(name), [_random_frame(r) for _ in range(400)]
-    fresh = _switch(name)
+    used, frames = _make_switch(name), [_random_frame(r) for _ in range(400)]
+    fresh = _make_switch(name)
     alone = [fresh.process(1, frame, 0) for frame in frames]
     order = list(range(len(frames)))
     r.shuffle(order)

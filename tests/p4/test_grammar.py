@@ -14,13 +14,13 @@ from lark import Lark
 from olafswitch.p4.compiler import as_text
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax import parse
-from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
+from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
 from tests.p4.parts import describe_text, parts_text
 
 P4C = shutil.which("p4c-bm2-ss")
 
 
-def _parameters() -> str:
+def _make_parameters() -> str:
     made = []
     for at, (mark, way, end) in enumerate(
         product(("", "@mine "), ("in ", "out ", "inout ", ""), ("", " = 3"))
@@ -32,7 +32,7 @@ def _parameters() -> str:
     return ", ".join([*required, *optional])
 
 
-def _entries(const: bool, ranks: Sequence[str] = ("",)) -> str:
+def _make_entries(const: bool, ranks: Sequence[str] = ("",)) -> str:
     made = []
     kinds = product(("", "@mine "), ("",) if const else ("", "const "), ranks, ("", " @mine"))
     for at, (mark, fixed, rank, end) in enumerate(kinds):
@@ -40,7 +40,7 @@ def _entries(const: bool, ranks: Sequence[str] = ("",)) -> str:
     return f"{{ {''.join(made)} }}"
 
 
-def _table(name: str, actions: str = "none;", **more: str) -> str:
+def _make_table(name: str, actions: str = "none;", **more: str) -> str:
     lines = {"key": "{ h.h.v: ternary; }", "actions": f"{{ {actions} }}", **more}
     return f"table {name} {{ {' '.join(f'{key} = {value}' for key, value in lines.items())} }}"
 
@@ -58,7 +58,7 @@ extern void any<T>(in T x); typedef tuple<> none_t; struct generic_s<T> { T v; }
 typedef .generic_s<bit<8>> dotted_generic_t; header long_h { varbit<(16)> v; }
 """
 FUNCTIONS = f"""
-bit<8> plus({_parameters()}) {{ return p0 + p1; }}
+bit<8> plus({_make_parameters()}) {{ return p0 + p1; }}
 bit<8> choose(in bit<8> apply_, in bit<8> x = 4) {{ return -apply_ + (+x) / 3 % 4 ^ x |+| 1 |-| 2; }}
 control Made(inout bit<8> x)(bit<8> y) {{ apply {{ x = x + y; }} }}
 void nothing() {{ ; {{ }} @mine {{ }} @mine {{ ; }} return; }}
@@ -68,14 +68,14 @@ bit<8> state = 3; bit<8> entries = 2; bit<8> type = 1; bit<8> list = 2;"""
 LOCALS = f"""
 const bit<8> local_c = 3; @mine const bit<8> marked_c = 4; @mine bit<8> marked_v = 5;
 @mine action none() {{ }} action given(in bit<8> x, bit<8> y) {{ }} action from_top() {{ }}
-{_table("a", "@mine none; none2; NoAction;", default_action="none();")}
-{_table("b", "@mine given(h.h.v); .NoAction();", size="8;")}
-{_table("c", "none;", entries=_entries(False, ("priority = 7: ", "priority = (7 + 1): ")))}
-{_table("n", "none;", entries=_entries(False) + ";")}
+{_make_table("a", "@mine none; none2; NoAction;", default_action="none();")}
+{_make_table("b", "@mine given(h.h.v); .NoAction();", size="8;")}
+{_make_table("c", "none;", entries=_make_entries(False, ("priority = 7: ", "priority = (7 + 1): ")))}
+{_make_table("n", "none;", entries=_make_entries(False) + ";")}
 @mine counter(4, CounterType.packets) counted; @mine table q {{ actions = {{ none; }}
 @mine default_action = none(); }}
 table d {{ @mine key = {{ h.h.v: exact @mine; }}; @mine actions = {{ none; }}; @mine const entries =
-    {_entries(True)}; @mine size = 64; const default_action = none(); }}
+    {_make_entries(True)}; @mine size = 64; const default_action = none(); }}
 table e {{ key = {{ }} actions = {{ .NoAction; @mine .NoAction2; }}; }} table f {{ key = {{ }};
 actions = {{ none; }} entries = {{ }} }}
 table k {{ actions = {{ }} }} table l {{ actions = {{ }}; }} table m {{ actions = {{ @mine .NoAction(); }} }}
@@ -151,7 +151,7 @@ P4C_TAKES = {
 
 
 @cache
-def _counting() -> tuple[Lark, set[Any], set[Any]]:
+def _counting_parser() -> tuple[Lark, set[Any], set[Any]]:
     """A parser, its productions, and those that it has used."""
     made = Lark(parse._GRAMMAR.read_text(), parser="lalr", start="program", lexer=parse._TokenFeed,
                 keep_all_tokens=True, maybe_placeholders=False)  # fmt: skip
@@ -169,7 +169,7 @@ def _counting() -> tuple[Lark, set[Any], set[Any]]:
     return made, set(callbacks), used
 
 
-def _programs() -> Iterator[tuple[str, str]]:
+def _list_programs() -> Iterator[tuple[str, str]]:
     yield "types", "; ;\n" + parts_text(top=TYPES)
     yield "functions", parts_text(top=TYPES + FUNCTIONS)
     yield "locals", parts_text(local=LOCALS, body="")
@@ -188,8 +188,8 @@ def _programs() -> Iterator[tuple[str, str]]:
 
 
 def test_each_production_is_used_and_each_program_compiles_or_is_refused_by_name() -> None:
-    made, every, used = _counting()
-    for name, text in _programs():
+    made, every, used = _counting_parser()
+    for name, text in _list_programs():
         text = preprocess_text(text, "case.p4")
         made.parse(text)
         try:
@@ -200,12 +200,12 @@ def test_each_production_is_used_and_each_program_compiles_or_is_refused_by_name
             assert name not in REFUSED, name
     made.parse("")
     for name in ("tables", "parser", "headers", "externs", "code"):
-        made.parse(preprocess(Path(__file__).with_name("programs") / f"{name}.p4"))
+        made.parse(preprocess_file(Path(__file__).with_name("programs") / f"{name}.p4"))
     assert not every - used
 
 
 @pytest.mark.skipif(P4C is None, reason="not on PATH: p4c-bm2-ss")
-@pytest.mark.parametrize(("name", "text"), list(_programs()), ids=[name for name, _ in _programs()])
+@pytest.mark.parametrize(("name", "text"), list(_list_programs()), ids=[name for name, _ in _list_programs()])
 def test_p4c_takes_the_same_programs_and_writes_the_same_p4info(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "case.p4").write_text(text)
     command = [str(P4C), "--std", "p4-16", "case.p4", "-o", "case.json", "--p4runtime-files", "case.txtpb"]

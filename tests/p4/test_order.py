@@ -8,9 +8,9 @@ import pytest
 from olafswitch.p4.compiler import compile_text
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.parse import parse_program
 from olafswitch.p4.syntax.preprocess import preprocess_text
-from olafswitch.p4runtime.program import Program
+from olafswitch.p4runtime.program import ProgramInfo
 from tests.p4.reference import Interpreter
 
 CELLS = 10
@@ -162,8 +162,8 @@ class Effects:
         return r.choice(makers)()
 
 
-def _expected(text: str, frame: bytes) -> bytes:
-    made = Interpreter(parse(text))
+def _expected_frame(text: str, frame: bytes) -> bytes:
+    made = Interpreter(parse_program(text))
     ingress = made.top.declared["I"]
     scope, hs = type(made.top)(made.top), made.zero(ingress.params[0].type)
     for name, byte in zip("abcd", frame, strict=False):
@@ -173,33 +173,33 @@ def _expected(text: str, frame: bytes) -> bytes:
     return bytes(each["v"][0] for each in (*hs["s"], *hs["o"])) + frame[4:]
 
 
-def _frames(seed: int, count: int) -> list[bytes]:
+def _random_frames(seed: int, count: int) -> list[bytes]:
     r = random.Random(seed)
     return [bytes(4), *(r.randbytes(4) + b"rest" for _ in range(count))]
 
 
-def _switches(text: str, verilog: bool) -> list[NativeSwitch | SimulatedSwitch]:
+def _make_switches(text: str, verilog: bool) -> list[NativeSwitch | SimulatedSwitch]:
     program = compile_text(text, optimize="-O0")
     native = NativeSwitch(optimize="-O0")
     native.commit(native.prepare(program.p4info, program.device_config))
     if not verilog:
         return [native]
-    return [native, SimulatedSwitch.of_text(text, Program(program.p4info), quick=True)]
+    return [native, SimulatedSwitch.of_text(text, ProgramInfo(program.p4info), quick=True)]
 
 
-def _check(seed: int, verilog: bool, statements: int = 24, frames: int = 20) -> None:
+def _check_program(seed: int, verilog: bool, statements: int = 24, frames: int = 20) -> None:
     text = preprocess_text(Effects(seed, loops=not verilog).program(statements), "case.p4")
-    for switch in _switches(text, verilog):
-        for frame in _frames(seed, frames):
-            assert switch.process(0, frame) == [(1, _expected(text, frame))], (switch, frame.hex())
+    for switch in _make_switches(text, verilog):
+        for frame in _random_frames(seed, frames):
+            assert switch.process(0, frame) == [(1, _expected_frame(text, frame))], (switch, frame.hex())
         switch.close()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_effects_happen_in_the_order_in_which_they_are_written(seed: int) -> None:
-    _check(seed, verilog=False)
+    _check_program(seed, verilog=False)
 
 
 @pytest.mark.parametrize("seed", [100])
 def test_verilog_has_the_same_order(seed: int) -> None:
-    _check(seed, verilog=True, statements=8, frames=10)
+    _check_program(seed, verilog=True, statements=8, frames=10)

@@ -6,7 +6,7 @@ import pytest
 
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.p4info.ids import name_hash
-from olafswitch.p4.switch.pipeline import prepare
+from olafswitch.p4.switch.pipeline import prepare_pipeline
 from olafswitch.p4runtime.dataplane import PipelineRefused
 from olafswitch.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import compile_parts
@@ -65,19 +65,19 @@ def test_a_p4info_of_another_program_is_refused() -> None:
     tables = compile_program(PROGRAMS / "tables.p4", optimize="-O1")
     code = compile_program(PROGRAMS / "code.p4", optimize="-O1")
     with pytest.raises(PipelineRefused, match="does not belong"):
-        prepare(tables.p4info, code.device_config, "-O1")
+        prepare_pipeline(tables.p4info, code.device_config, "-O1")
     changed = p4info_pb2.P4Info()
     changed.CopyFrom(tables.p4info)
     changed.tables[0].match_fields[0].bitwidth += 1
     with pytest.raises(PipelineRefused, match="differs"):
-        prepare(changed, tables.device_config, "-O1")
+        prepare_pipeline(changed, tables.device_config, "-O1")
     more = p4info_pb2.P4Info()
     more.CopyFrom(tables.p4info)
     more.actions.add().preamble.id = 0x01FFFFFF
-    prepare(more, tables.device_config, "-O1")
+    prepare_pipeline(more, tables.device_config, "-O1")
     for config in (b'{"program": []}', b"\xff\xfe", b"control c( {"):
         with pytest.raises(PipelineRefused):
-            prepare(tables.p4info, config, "-O1")
+            prepare_pipeline(tables.p4info, config, "-O1")
 
 
 def test_the_same_program_is_compiled_once() -> None:

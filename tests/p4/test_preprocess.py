@@ -27,7 +27,7 @@ _CONDITIONS = [
 ]
 
 
-def _group(r: random.Random, depth: int) -> list[str]:
+def _random_group(r: random.Random, depth: int) -> list[str]:
     lines: list[str] = []
     for _ in range(r.randrange(1, 6)):
         line = r.choice(_LINES).format(n=r.randrange(9))
@@ -39,16 +39,19 @@ def _group(r: random.Random, depth: int) -> list[str]:
             never = r.random() < 0.3
             lines.append("#if 0" if never else r.choice(_CONDITIONS))
             lines += [r.choice(_JUNK)] if never else []
-            lines += _group(r, depth - 1)
+            lines += _random_group(r, depth - 1)
             if not never and r.random() < 0.4:
-                lines += [r.choice(["#elif defined(B)", "#elif 1", "#elif A > 4"]), *_group(r, depth - 1)]
+                lines += [
+                    r.choice(["#elif defined(B)", "#elif 1", "#elif A > 4"]),
+                    *_random_group(r, depth - 1),
+                ]
             if r.random() < 0.4:
-                lines += ["#else", *_group(r, depth - 1)]
+                lines += ["#else", *_random_group(r, depth - 1)]
             lines.append("#endif")
     return lines
 
 
-def _spliced(r: random.Random, text: str) -> str:
+def _splice_text(r: random.Random, text: str) -> str:
     """The text with some lines broken by a backslash, anywhere."""
     for _ in range(r.randrange(6)):
         at = r.randrange(len(text))
@@ -58,7 +61,7 @@ def _spliced(r: random.Random, text: str) -> str:
     return text
 
 
-def _words(text: str) -> list[str]:
+def _seen_words(text: str) -> list[str]:
     """The words that p4c's lexer sees; it skips what begins with # in its line."""
     return " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#")).split()
 
@@ -68,15 +71,15 @@ def test_groups_and_splices_are_those_of_cpp(seed: int, tmp_path: Path) -> None:
     cpp = shutil.which("g++")
     assert cpp is not None
     r = random.Random(seed)
-    text = _spliced(r, "\n".join(_group(r, 3)) + "\n") + "\nend\n"
+    text = _splice_text(r, "\n".join(_random_group(r, 3)) + "\n") + "\nend\n"
     command = [cpp, "-E", "-P", "-undef", "-nostdinc", "-x", "assembler-with-cpp", "-D__P4C__=1", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     try:
-        mine = _words(preprocess_text(text, str(tmp_path / "case.p4")))
+        mine = _seen_words(preprocess_text(text, str(tmp_path / "case.p4")))
     except Refused:
         assert done.returncode, text
     else:
-        assert done.returncode == 0 and mine == _words(done.stdout), text
+        assert done.returncode == 0 and mine == _seen_words(done.stdout), text
 
 
 def test_places_count_the_lines_that_are_spliced() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from olafswitch.p4.compiler import Program, compile_text
 from olafswitch.p4.stf.commands import Unreadable
-from olafswitch.p4.stf.play import play
+from olafswitch.p4.stf.play import play_file
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from tests.p4.parts import parts_text
@@ -56,7 +56,7 @@ def switch(program: Program) -> Iterator[NativeSwitch]:
     ],
 )
 def test_a_file_that_p4cs_runner_takes(switch: NativeSwitch, program: Program, text: str) -> None:
-    assert play(switch, program.p4info, text) == ""
+    assert play_file(switch, program.p4info, text) == ""
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_line_that_does_not_fit_is_refused_with_its_number(
     switch: NativeSwitch, program: Program, text: str, why: str
 ) -> None:
     with pytest.raises(Unreadable, match=rf"^line \d+: .*({why})"):
-        play(switch, program.p4info, text)
+        play_file(switch, program.p4info, text)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_line_that_does_not_fit_is_refused_with_its_number(
 def test_frames_and_expectations_must_be_as_many_and_alike(
     switch: NativeSwitch, program: Program, text: str
 ) -> None:
-    assert play(switch, program.p4info, text).startswith("port 1: ")
+    assert play_file(switch, program.p4info, text).startswith("port 1: ")

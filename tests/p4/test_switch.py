@@ -30,11 +30,11 @@ def externs() -> Device:
     return Device("externs")
 
 
-def _body(what: int, index: int = 0, value: int = 0) -> bytes:
+def _make_body(what: int, index: int = 0, value: int = 0) -> bytes:
     return bytes([what, index]) + value.to_bytes(4, "big") + bytes(2)
 
 
-def _value(frame: bytes) -> int:
+def _read_value(frame: bytes) -> int:
     return int.from_bytes(frame[2:6], "big")
 
 
@@ -43,21 +43,21 @@ def test_direct_counter_and_meter(externs: Device) -> None:
     key = (Exact(3),)
     switch.insert(table, key, 0, externs.call("colour"))
     switch.set_direct_meter(table, key, 0, MeterConfig(cir=1, cburst=8, pir=1, pburst=16))
-    colours = [_value(switch.process(0, _body(8, 3), now_ns=0)[0][1]) for _ in range(4)]
+    colours = [_read_value(switch.process(0, _make_body(8, 3), now_ns=0)[0][1]) for _ in range(4)]
     assert colours == [0, 1, 2, 2]
     # 8 bytes a second fill both buckets again; the clock is the packets'
-    assert _value(switch.process(0, _body(8, 3), now_ns=20 * 10**9)[0][1]) == 0
+    assert _read_value(switch.process(0, _make_body(8, 3), now_ns=20 * 10**9)[0][1]) == 0
     switch.set_direct_meter(table, key, 0, None)
-    assert _value(switch.process(0, _body(8, 3), now_ns=0)[0][1]) == 0
+    assert _read_value(switch.process(0, _make_body(8, 3), now_ns=0)[0][1]) == 0
     assert switch.direct_counter(table, key, 0).packets == 6
     switch.set_direct_counter(table, key, 0, CounterData(41, 0))
-    switch.process(0, _body(8, 3))
+    switch.process(0, _make_body(8, 3))
     assert switch.direct_counter(table, key, 0).packets == 42
     switch.delete(table, key, 0)
-    switch.process(0, _body(8, 3))
+    switch.process(0, _make_body(8, 3))
 
 
-def _csum16(data: bytes) -> int:
+def _compute_csum16(data: bytes) -> int:
     total = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
     return ~(total % 0xFFFF or 0xFFFF) & 0xFFFF
 
@@ -68,7 +68,7 @@ def test_a_checksum_of_the_payload_covers_what_truncate_left(
 ) -> None:
     """As in BMv2, which cuts the payload to that length until the headers are in front of it again."""
     payload, head = bytes(range(1, 17)), bytes([what, length, 0, 0, 0, 5])
-    frame = head + _csum16(head + payload[:left]).to_bytes(2, "big") + payload
+    frame = head + _compute_csum16(head + payload[:left]).to_bytes(2, "big") + payload
     cut = min(length, 14) if what == 24 else length
     assert externs.switch.process(0, head + bytes(2) + payload) == [(0, frame[:cut])]
 
@@ -98,27 +98,27 @@ def test_truncate_to_nothing(externs: Device) -> None:
 def test_indirect_meter_counts_packets(externs: Device) -> None:
     switch, meter = externs.switch, externs.id("meters", "metered")
     switch.set_meter(meter, 2, MeterConfig(cir=1, cburst=1, pir=1, pburst=2))
-    assert [_value(switch.process(0, _body(7, 2), now_ns=0)[0][1]) for _ in range(3)] == [0, 1, 2]
-    assert [_value(switch.process(0, _body(7, 1), now_ns=0)[0][1]) for _ in range(3)] == [0, 0, 0]
+    assert [_read_value(switch.process(0, _make_body(7, 2), now_ns=0)[0][1]) for _ in range(3)] == [0, 1, 2]
+    assert [_read_value(switch.process(0, _make_body(7, 1), now_ns=0)[0][1]) for _ in range(3)] == [0, 0, 0]
 
 
 def test_registers_of_several_words(externs: Device) -> None:
     wide = externs.id("registers", "wide")
     externs.switch.set_register(wide, 0, (1 << 99) + 5)
     assert externs.switch.register(wide, 0) == (1 << 99) + 5
-    externs.switch.process(0, _body(11, 0))
+    externs.switch.process(0, _make_body(11, 0))
     assert externs.switch.register(wide, 0) == (1 << 99) + 5 + (1 << 90) + 1
 
 
 def test_random_stays_within_its_bounds(externs: Device) -> None:
-    seen = Counter(_value(externs.switch.process(0, _body(12))[0][1]) for _ in range(300))
+    seen = Counter(_read_value(externs.switch.process(0, _make_body(12))[0][1]) for _ in range(300))
     assert set(seen) == {5, 6, 7} and min(seen.values()) > 50
 
 
 def test_digest(externs: Device) -> None:
     got: list[tuple[int, Sequence[bytes]]] = []
     externs.switch.on_digest(lambda number, fields: got.append((number, fields)))
-    externs.switch.process(0, _body(10, 7, 0x0102))
+    externs.switch.process(0, _make_body(10, 7, 0x0102))
     assert got == [(externs.id("digests", "news_t"), [b"\x07", b"\x01\x02"])]
 
 
@@ -134,7 +134,7 @@ def test_members_groups_and_one_shots(externs: Device) -> None:
     switch.insert(table, (Exact(3),), 0, shot)
 
     def ports(index: int) -> Counter[int]:
-        return Counter(switch.process(0, _body(9, index, value))[0][0] for value in range(30))
+        return Counter(switch.process(0, _make_body(9, index, value))[0][0] for value in range(30))
 
     assert ports(1) == {3: 30}
     assert ports(2) == {1: 10, 2: 20}
@@ -155,8 +155,8 @@ def test_a_full_table_says_so_and_stays(externs: Device) -> None:
         switch.insert(table, (Exact(index),), 0, action)
     with pytest.raises(TableFull):
         switch.insert(table, (Exact(8),), 0, action)
-    assert switch.process(0, _body(9, 7))[0][0] == 4
-    assert switch.process(0, _body(9, 8))[0][0] == 0
+    assert switch.process(0, _make_body(9, 7))[0][0] == 4
+    assert switch.process(0, _make_body(9, 8))[0][0] == 0
     for index in range(8):
         switch.delete(table, (Exact(index),), 0)
 

@@ -14,7 +14,7 @@ def device() -> Device:
     return Device("tables")
 
 
-def _hits(match: Match, value: int) -> bool:
+def _count_hits(match: Match, value: int) -> bool:
     match match:
         case None:
             return True
@@ -28,38 +28,38 @@ def _hits(match: Match, value: int) -> bool:
             return low <= value <= high
 
 
-def _exact(r: random.Random) -> Key:
+def _exact_match(r: random.Random) -> Key:
     return (Exact(r.randrange(12)), Exact(r.randrange(12)))
 
 
-def _lpm(r: random.Random) -> Key:
+def _lpm_match(r: random.Random) -> Key:
     length = r.choice((0, 1, 4, 8, 12, 15, 16))
     value = r.getrandbits(16) >> (16 - length) << (16 - length)
     return (Exact(r.randrange(3)), Lpm(value, length) if length else None)
 
 
-def _ternary(r: random.Random) -> Key:
+def _ternary_match(r: random.Random) -> Key:
     mask = r.choice((0xFF00, 0x00FF, 0xFFFF, 0x0F0F))
     length = r.randrange(1, 17)
     prefix = Lpm(r.getrandbits(16) >> (16 - length) << (16 - length), length)
     return (r.choice((None, Ternary(r.getrandbits(16) & mask, mask))), r.choice((None, prefix)))
 
 
-def _range(r: random.Random) -> Key:
+def _range_match(r: random.Random) -> Key:
     low = r.getrandbits(16)
     bounds = Range(low, min(0xFFFF, low + r.choice((0, 5, 3000, 65535))))
     return (r.choice((None, bounds)), r.choice((None, Optional(r.randrange(12)))))
 
 
-def _length(key: Key) -> int:
+def _key_length(key: Key) -> int:
     return sum(match.prefix_len for match in key if isinstance(match, Lpm))
 
 
 CASES = [
-    ("exact_", 1, _exact, 0x11),
-    ("lpm_", 2, _lpm, 0),
-    ("ternary_", 3, _ternary, 0),
-    ("range_", 4, _range, 0x22),
+    ("exact_", 1, _exact_match, 0x11),
+    ("lpm_", 2, _lpm_match, 0),
+    ("ternary_", 3, _ternary_match, 0),
+    ("range_", 4, _range_match, 0x22),
 ]
 
 
@@ -88,11 +88,11 @@ def test_against_a_model(
             switch.insert(table, key, priority, device.call("mark", value))
             model[key, priority] = value
         a, b = r.choice(((r.randrange(12), r.randrange(12)), (r.getrandbits(16), r.getrandbits(16))))
-        hits = [e for e in model if _hits(e[0][0], a) and _hits(e[0][1], b)]
+        hits = [e for e in model if _count_hits(e[0][0], a) and _count_hits(e[0][1], b)]
         best = (
-            max(hits, key=lambda e: (e[1], _length(e[0])), default=None)
+            max(hits, key=lambda e: (e[1], _key_length(e[0])), default=None)
             if ordered
-            else max(hits, key=lambda e: _length(e[0]), default=None)
+            else max(hits, key=lambda e: _key_length(e[0]), default=None)
         )
         sent = switch.process(0, bytes([which]) + a.to_bytes(2, "big") + b.to_bytes(2, "big"))
         assert sent[0][1][0] == (model[best] if best else miss), (step, a, b)

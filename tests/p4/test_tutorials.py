@@ -33,26 +33,31 @@ class Exercise:
     expected: str
 
 
-def _until(text: str, file: str = "out") -> str:
+def _wait_until(text: str, file: str = "out") -> str:
     """A line for Mininet that returns once ``text`` stands in a log."""
     return f"sh timeout 60 sh -c 'until grep -qs \"{text}\" logs/{file}.txt; do sleep 0.1; done'"
 
 
-def _sent(name: str, send: str, text: str, expected: str) -> Exercise:
+def _send_exercise(name: str, send: str, text: str, expected: str) -> Exercise:
     """h1 sends what h2 receives."""
     lines = (
         "h2 python3 -u receive.py > logs/out.txt 2>&1 &",
-        _until("sniffing on"),
+        _wait_until("sniffing on"),
         f"h1 {send}",
-        _until(text),
+        _wait_until(text),
     )
     return Exercise(name, lines, expected)
 
 
-def _controlled(name: str, ready: str, ping: str, expected: str) -> Exercise:
+def _controlled_exercise(name: str, ready: str, ping: str, expected: str) -> Exercise:
     """A controller of its own programs the switches."""
     start = "sh timeout 60 python3 -u mycontroller.py > logs/controller.txt 2>&1 & echo $! > logs/pid"
-    lines = (start, _until(ready, "controller"), f"h1 {ping} > logs/out.txt 2>&1", "sh kill $(cat logs/pid)")
+    lines = (
+        start,
+        _wait_until(ready, "controller"),
+        f"h1 {ping} > logs/out.txt 2>&1",
+        "sh kill $(cat logs/pid)",
+    )
     return Exercise(name, lines, expected)
 
 
@@ -60,21 +65,25 @@ PINGALL = ("basic", "firewall", "link_monitor", "multicast", "qos")
 CALC = r"h1 printf '6-2\n5&4\nquit\n' | python3 calc.py > logs/out.txt 2>&1"
 ROUTE = r"printf '2 3 2 2 1\nq\n' | python3 send.py 10.0.2.2"
 BALANCED = (
-    "h2 python3 -u receive.py > logs/out.txt 2>&1 &", _until("sniffing on"),
-    "h3 python3 -u receive.py > logs/out3.txt 2>&1 &", _until("sniffing on", "out3"),
-    'h1 python3 send.py 10.0.0.1 "balanced"', _until("balanced", "out*"),
+    "h2 python3 -u receive.py > logs/out.txt 2>&1 &", _wait_until("sniffing on"),
+    "h3 python3 -u receive.py > logs/out3.txt 2>&1 &", _wait_until("sniffing on", "out3"),
+    'h1 python3 send.py 10.0.0.1 "balanced"', _wait_until("balanced", "out*"),
     "sh cat logs/out3.txt >> logs/out.txt",
 )  # fmt: skip
 EXERCISES = [
     *(Exercise(name, ("pingall",), r"\*\*\* Results: 0% dropped") for name in PINGALL),
-    _sent("basic_tunnel", 'python3 send.py 10.0.3.3 "by_tunnel" --dst_id 2', "by_tunnel", "by_tunnel"),
+    _send_exercise(
+        "basic_tunnel", 'python3 send.py 10.0.3.3 "by_tunnel" --dst_id 2', "by_tunnel", "by_tunnel"
+    ),
     Exercise("calc", (CALC,), r"> 6-2\n4\n> 5&4\n4"),
-    _sent("ecn", "python3 send.py 10.0.2.2 with_ecn 1", "with_ecn", r"tos +=[^\n]*0x1"),
-    _controlled("flowcache", "SetForwardingPipelineConfig on s3", "ping -c 6 h2", r"[2-6] received"),
+    _send_exercise("ecn", "python3 send.py 10.0.2.2 with_ecn 1", "with_ecn", r"tos +=[^\n]*0x1"),
+    _controlled_exercise("flowcache", "SetForwardingPipelineConfig on s3", "ping -c 6 h2", r"[2-6] received"),
     Exercise("load_balance", BALANCED, r"balanced"),
-    _sent("mri", "python3 send.py 10.0.2.2 measured 1", "measured", r"swid += 2\n(.*\n)*.*swid += 1\n"),
-    _controlled("p4runtime", "egress tunnel rule on s1", "ping -c 3 h2", r"3 received"),
-    _sent("source_routing", ROUTE, "ttl", r"ttl += 59"),
+    _send_exercise(
+        "mri", "python3 send.py 10.0.2.2 measured 1", "measured", r"swid += 2\n(.*\n)*.*swid += 1\n"
+    ),
+    _controlled_exercise("p4runtime", "egress tunnel rule on s1", "ping -c 3 h2", r"3 received"),
+    _send_exercise("source_routing", ROUTE, "ttl", r"ttl += 59"),
 ]
 
 

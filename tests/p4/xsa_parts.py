@@ -37,10 +37,10 @@ def xsa_text(**parts: str) -> str:
 
 def xsa_switch(**parts: str) -> NativeSwitch:
     """The program, running."""
-    return run(xsa_text(**parts))
+    return run_program(xsa_text(**parts))
 
 
-def run(text: str) -> NativeSwitch:
+def run_program(text: str) -> NativeSwitch:
     """A preprocessed program for XSA, running."""
     program = compile_text(text, optimize="-O1")
     switch = NativeSwitch(optimize="-O1", architecture="xsa")

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from google.protobuf import text_format
 
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
 from olafswitch.p4runtime.protocol import p4info_pb2
 from olafswitch.p4runtime.session import Session
-from tests.p4runtime.controller import Controller
+from tests.p4runtime.controller import PlainController
 from tests.p4runtime.memory_plane import MemoryPlane
 
 P4INFO_FILE = Path(__file__).with_name("program.p4info.txt")
@@ -32,7 +32,7 @@ def plane() -> MemoryPlane:
 
 @pytest.fixture
 def agent(plane: MemoryPlane) -> Iterator[Agent]:
-    with serve({1: plane}, "127.0.0.1:0") as agent:
+    with serve_devices({1: plane}, "127.0.0.1:0") as agent:
         yield agent
 
 
@@ -45,14 +45,14 @@ def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
 
 
 @pytest.fixture
-def controller(agent: Agent) -> Iterator[Controller]:
+def controller(agent: Agent) -> Iterator[PlainController]:
     """Provide a bare connection that has not arbitrated."""
-    with Controller(agent.address) as controller:
+    with PlainController(agent.address) as controller:
         yield controller
 
 
 @pytest.fixture
-def primary(controller: Controller, p4info: P4Info) -> Controller:
+def primary(controller: PlainController, p4info: P4Info) -> PlainController:
     """Provide the primary of a device whose pipeline runs."""
     assert controller.arbitrate(10).status.code == 0
     assert controller.set_pipeline("VERIFY_AND_COMMIT", p4info, cookie=99) == "OK"

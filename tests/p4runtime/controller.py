@@ -14,7 +14,7 @@ from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 SECONDS = 60.0
 
 
-class Controller:
+class PlainController:
     """A channel with at most one stream; ``election_id`` goes into every write."""
 
     def __init__(self, address: str, device_id: int = 1) -> None:
@@ -28,17 +28,17 @@ class Controller:
         self._responses: queue.Queue[Any] = queue.Queue()
         self._stream: Any = None
 
-    def __enter__(self) -> "Controller":
+    def __enter__(self) -> "PlainController":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.disconnect()
+        self.end_stream()
         self.channel.close()
 
     def send(self, request: Any) -> None:
         if self._stream is None:
             self._stream = self.stub.StreamChannel(iter(self._requests.get, None))
-            threading.Thread(target=self._receive, daemon=True).start()
+            threading.Thread(target=self._receive_messages, daemon=True).start()
         self._requests.put(request)
 
     def arbitrate(self, election_id: int | None, role: str = "", device_id: int | None = None) -> Any:
@@ -52,16 +52,16 @@ class Controller:
             request.arbitration.election_id.high = election_id >> 64
             request.arbitration.election_id.low = election_id & (1 << 64) - 1
         self.send(request)
-        return self.next("arbitration")
+        return self.next_message("arbitration")
 
-    def next(self, kind: str) -> Any:
+    def next_message(self, kind: str) -> Any:
         """Return the next message of the stream, which must be of ``kind``; "end" is the stream's status
         name."""
         got, message = self._responses.get(timeout=SECONDS)
         assert got == kind, (got, message)
         return message
 
-    def disconnect(self) -> None:
+    def end_stream(self) -> None:
         if self._stream is not None:
             self._requests.put(None)
             self._stream.cancel()
@@ -80,7 +80,7 @@ class Controller:
         try:
             self.stub.Write(request, timeout=SECONDS)
         except grpc.RpcError as error:
-            return codes(error)
+            return codes_of(error)
         return ["OK"] * len(updates)
 
     def read(self, *entities: Any) -> list[Any]:
@@ -91,7 +91,7 @@ class Controller:
         try:
             self.read(*entities)
         except grpc.RpcError as error:
-            return codes(error)
+            return codes_of(error)
         return ["OK"] * len(entities)
 
     def set_pipeline(
@@ -112,7 +112,7 @@ class Controller:
             return str(error.code().name)
         return "OK"
 
-    def _receive(self) -> None:
+    def _receive_messages(self) -> None:
         stream = self._stream
         try:
             for message in stream:
@@ -123,7 +123,7 @@ class Controller:
             self._responses.put(("end", error.code().name))
 
 
-def codes(error: Any) -> list[str]:
+def codes_of(error: Any) -> list[str]:
     """Return the code of each element of a failed batch; of a call that failed as a whole, its one code."""
     for name, value in error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
@@ -141,16 +141,16 @@ def codes(error: Any) -> list[str]:
     return [error.code().name]
 
 
-def entity(text: str) -> Any:
+def parse_entity(text: str) -> Any:
     """Return a p4.v1.Entity from its text form."""
     return text_format.Parse(text, p4runtime_pb2.Entity())
 
 
-def update(change: str, text: str) -> Any:
+def parse_update(change: str, text: str) -> Any:
     """Return a p4.v1.Update from its type's name and its entity's text form."""
-    return p4runtime_pb2.Update(type=p4runtime_pb2.Update.Type.Value(change), entity=entity(text))
+    return p4runtime_pb2.Update(type=p4runtime_pb2.Update.Type.Value(change), entity=parse_entity(text))
 
 
-def texts(entities: Sequence[Any]) -> list[str]:
+def texts_of(entities: Sequence[Any]) -> list[str]:
     """Entities as one-line text, sorted: to compare what a read gave."""
     return sorted(text_format.MessageToString(each, as_one_line=True) for each in entities)

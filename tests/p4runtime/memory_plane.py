@@ -45,9 +45,9 @@ class MemoryPlane:
         self.building = threading.Event()
         self.may_build = threading.Event()
         self.may_build.set()
-        self._clear(None)
+        self._clear_state(None)
 
-    def _clear(self, p4info: P4Info | None) -> None:
+    def _clear_state(self, p4info: P4Info | None) -> None:
         tables = p4info.tables if p4info else ()
         self.sizes = {table.preamble.id: table.size for table in tables}
         self.entries: dict[Address, ActionSpec] = {
@@ -66,7 +66,7 @@ class MemoryPlane:
         self.multicast: dict[int, tuple[Replica, ...]] = {}
         self.clones: dict[int, tuple[tuple[Replica, ...], int]] = {}
 
-    def state(self) -> dict[str, Any]:
+    def copy_state(self) -> dict[str, Any]:
         """Everything that a write can change, to compare before and after."""
         names = "entries defaults direct_counters direct_meters counters meters registers members groups"
         names += " value_sets multicast clones"
@@ -84,7 +84,7 @@ class MemoryPlane:
 
     def commit(self, pipeline: Any) -> None:
         self.commits += 1
-        self._clear(pipeline)
+        self._clear_state(pipeline)
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         assert (table_id, key, priority) not in self.entries
@@ -104,7 +104,7 @@ class MemoryPlane:
         self.direct_meters.pop((table_id, key, priority), None)
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
-        _put(self.defaults, table_id, action)
+        _put_or_remove(self.defaults, table_id, action)
 
     def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
         if self.idle is None:
@@ -124,7 +124,7 @@ class MemoryPlane:
         self.direct_counters[table_id, key, priority] = data
 
     def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
-        _put(self.direct_meters, (table_id, key, priority), config)
+        _put_or_remove(self.direct_meters, (table_id, key, priority), config)
 
     def counter(self, counter_id: int, index: int) -> CounterData:
         return self.counters.get((counter_id, index), CounterData(0, 0))
@@ -133,7 +133,7 @@ class MemoryPlane:
         self.counters[counter_id, index] = data
 
     def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
-        _put(self.meters, (meter_id, index), config)
+        _put_or_remove(self.meters, (meter_id, index), config)
 
     def register(self, register_id: int, index: int) -> int:
         return self.registers.get((register_id, index), 0)
@@ -142,21 +142,23 @@ class MemoryPlane:
         self.registers[register_id, index] = value
 
     def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None:
-        _put(self.members, (profile_id, member_id), action)
+        _put_or_remove(self.members, (profile_id, member_id), action)
 
     def set_group(self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None) -> None:
-        _put(self.groups, (profile_id, group_id), None if members is None else tuple(members))
+        _put_or_remove(self.groups, (profile_id, group_id), None if members is None else tuple(members))
 
     def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
         self.value_sets[value_set_id] = tuple(members)
 
     def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None:
-        _put(self.multicast, group_id, None if replicas is None else tuple(replicas))
+        _put_or_remove(self.multicast, group_id, None if replicas is None else tuple(replicas))
 
     def set_clone_session(
         self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
     ) -> None:
-        _put(self.clones, session_id, None if replicas is None else (tuple(replicas), packet_length))
+        _put_or_remove(
+            self.clones, session_id, None if replicas is None else (tuple(replicas), packet_length)
+        )
 
     def quiesce(self) -> None:
         pass
@@ -171,7 +173,7 @@ class MemoryPlane:
         self.digest = receive
 
 
-def _put(where: dict[Any, Any], key: Any, value: Any) -> None:
+def _put_or_remove(where: dict[Any, Any], key: Any, value: Any) -> None:
     if value is None:
         where.pop(key, None)
     else:

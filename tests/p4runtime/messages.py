@@ -6,7 +6,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 
 from olafswitch.p4runtime.protocol import p4runtime_pb2
-from tests.p4runtime.controller import entity, update
+from tests.p4runtime.controller import parse_entity, parse_update
 
 ENTRY = r"""table_entry { table_id: 0x02000001
     match { field_id: 1 exact { value: "\x0a" } } match { field_id: 2 exact { value: "\x01" } }
@@ -51,9 +51,9 @@ def write_request(rng: random.Random, election_id: int) -> bytes:
     request = p4runtime_pb2.WriteRequest(device_id=1)
     request.election_id.low = election_id
     for _ in range(rng.randint(1, 4)):
-        change = update(*rng.choice(_SEEDS))
+        change = parse_update(*rng.choice(_SEEDS))
         if rng.random() < 0.7:
-            scramble(rng, change)
+            scramble_message(rng, change)
         request.updates.append(change)
     if rng.random() < 0.1:
         request.atomicity = rng.randint(0, 3)
@@ -63,8 +63,8 @@ def write_request(rng: random.Random, election_id: int) -> bytes:
 def read_request(rng: random.Random) -> bytes:
     request = p4runtime_pb2.ReadRequest(device_id=1)
     for _ in range(rng.randint(1, 3)):
-        query = entity(rng.choice(_SEEDS)[1])
-        scramble(rng, query)
+        query = parse_entity(rng.choice(_SEEDS)[1])
+        scramble_message(rng, query)
         request.entities.append(query)
     return bytes(request.SerializeToString())
 
@@ -83,11 +83,11 @@ def stream_request(rng: random.Random) -> bytes:
         request.arbitration.election_id.low = rng.randint(0, 9)
     else:
         request.other.type_url = "type.example/nothing"
-    scramble(rng, request)
+    scramble_message(rng, request)
     return bytes(request.SerializeToString())
 
 
-def damaged(rng: random.Random, data: bytes) -> bytes:
+def damage_bytes(rng: random.Random, data: bytes) -> bytes:
     """Return the bytes of a message with a few of them changed, lost or added."""
     broken = bytearray(data)
     for _ in range(rng.randint(1, 4)):
@@ -104,21 +104,21 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
     return bytes(broken)
 
 
-def scramble(rng: random.Random, message: Any) -> None:
+def scramble_message(rng: random.Random, message: Any) -> None:
     """Change a field or two of a message, or of one inside it, to other values of their type."""
     for field, value in list(message.ListFields()):
         if rng.random() < 0.15:
             message.ClearField(field.name)
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
             for each in value if field.is_repeated else [value]:
-                scramble(rng, each)
+                scramble_message(rng, each)
             if field.is_repeated and rng.random() < 0.1:
                 value.add().CopyFrom(value[0])
         elif rng.random() < 0.15 and not field.is_repeated:
-            setattr(message, field.name, _other(rng, field))
+            setattr(message, field.name, _other_value(rng, field))
 
 
-def _other(rng: random.Random, field: Any) -> Any:
+def _other_value(rng: random.Random, field: Any) -> Any:
     if field.type == FieldDescriptor.TYPE_BYTES:
         return rng.randbytes(rng.choice((0, 1, 1, 2, 4, 16)))
     if field.type == FieldDescriptor.TYPE_STRING:

@@ -15,7 +15,7 @@ import pytest
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import SECONDS
@@ -26,7 +26,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 def test_a_socket_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "own" / "p4runtime.sock"
-    with serve({1: MemoryPlane()}, f"unix:{path}") as agent:
+    with serve_devices({1: MemoryPlane()}, f"unix:{path}") as agent:
         assert agent.address == f"unix:{path}"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -43,7 +43,7 @@ def test_another_user_cannot_connect(tmp_path: Path) -> None:
     )
     try:
         path = folder / "p4runtime.sock"
-        with serve({1: MemoryPlane()}, f"unix:{path}"):
+        with serve_devices({1: MemoryPlane()}, f"unix:{path}"):
             command = ["/usr/bin/python3", "-c", connect, str(path)]
             mine = subprocess.run([*command, "0"], capture_output=True, text=True, check=False)
             assert mine.returncode == 0, mine.stderr
@@ -58,7 +58,7 @@ def test_the_address_of_a_relative_path_serves_clients_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with serve({1: MemoryPlane()}, "unix:here.sock") as agent:
+    with serve_devices({1: MemoryPlane()}, "unix:here.sock") as agent:
         monkeypatch.chdir("/")
         assert Session.connect(agent.address, 1).is_primary
     assert list(tmp_path.iterdir()) == []
@@ -67,7 +67,7 @@ def test_the_address_of_a_relative_path_serves_clients_elsewhere(
 def test_a_path_longer_than_a_socket_address(tmp_path: Path) -> None:
     path = tmp_path / ("long" * 30) / "p4runtime.sock"
     assert len(str(path)) > 107
-    with serve({1: MemoryPlane()}, f"unix:{path}") as agent:
+    with serve_devices({1: MemoryPlane()}, f"unix:{path}") as agent:
         with Session.connect(agent.address, 1) as session:
             assert session.is_primary
         assert path.is_socket()
@@ -76,7 +76,7 @@ def test_a_path_longer_than_a_socket_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sign", [",", "%41", "?", "#", " "])
 def test_a_folder_may_have_any_name(tmp_path: Path, sign: str) -> None:
     path = tmp_path / f"a{sign}b" / "p4runtime.sock"
-    with serve({1: MemoryPlane()}, f"unix:{path}") as agent:
+    with serve_devices({1: MemoryPlane()}, f"unix:{path}") as agent:
         assert path.is_socket()
         with Session.connect(agent.address, 1) as session:
             assert session.is_primary
@@ -87,9 +87,9 @@ def test_only_a_socket_that_is_left_behind_is_taken_over(tmp_path: Path) -> None
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
     left.close()
-    with serve({1: MemoryPlane()}, f"unix:{path}") as agent:
+    with serve_devices({1: MemoryPlane()}, f"unix:{path}") as agent:
         with pytest.raises(OlafError, match="another process does already"):
-            serve({1: MemoryPlane()}, f"unix:{path}")
+            serve_devices({1: MemoryPlane()}, f"unix:{path}")
         assert Session.connect(agent.address, 1).is_primary
 
 
@@ -97,7 +97,7 @@ def test_only_a_socket_that_is_left_behind_is_taken_over(tmp_path: Path) -> None
     "address", ["127.0.0.1:0", "[::1]:9559", "localhost:1", "127.9.9.9:65535", "unix:/a"]
 )
 def test_addresses_that_need_no_tls(address: str) -> None:
-    addresses.check(address, None)
+    addresses.check_address(address, None)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_addresses_that_need_no_tls(address: str) -> None:
 )
 def test_addresses_that_are_refused(address: str, word: str) -> None:
     with pytest.raises(BadInput, match=word):
-        serve({1: MemoryPlane()}, address)
+        serve_devices({1: MemoryPlane()}, address)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
 
 
-def _version(address: str, keys: Path, client: str | None) -> str:
+def _read_version(address: str, keys: Path, client: str | None) -> str:
     pair = [(keys / f"{client}{kind}").read_bytes() for kind in (".key", ".crt")] if client else [None, None]
     credentials = grpc.ssl_channel_credentials((keys / "ca.crt").read_bytes(), *pair)
     with grpc.secure_channel(address, credentials) as channel:
@@ -153,20 +153,20 @@ def _version(address: str, keys: Path, client: str | None) -> str:
 
 def test_tls(keys: Path) -> None:
     tls = Tls(keys / "server.crt", keys / "server.key")
-    with serve({1: MemoryPlane()}, "0.0.0.0:0", tls) as agent:
+    with serve_devices({1: MemoryPlane()}, "0.0.0.0:0", tls) as agent:
         local = agent.address.replace("0.0.0.0", "127.0.0.1")
-        assert _version(local, keys, None) == "1.4.1"
+        assert _read_version(local, keys, None) == "1.4.1"
         with pytest.raises(OlafError, match="UNAVAILABLE"):
             Session.connect(local, 1, timeout=2)  # without TLS
 
 
 def test_tls_with_an_authority_admits_only_its_clients(keys: Path) -> None:
     tls = Tls(keys / "server.crt", keys / "server.key", keys / "ca.crt")
-    with serve({1: MemoryPlane()}, "127.0.0.1:0", tls) as agent:
-        assert _version(agent.address, keys, "client") == "1.4.1"
+    with serve_devices({1: MemoryPlane()}, "127.0.0.1:0", tls) as agent:
+        assert _read_version(agent.address, keys, "client") == "1.4.1"
         for stranger in (None, "other"):
             with pytest.raises(grpc.RpcError) as refused:
-                _version(agent.address, keys, stranger)
+                _read_version(agent.address, keys, stranger)
             assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
@@ -180,9 +180,9 @@ def test_files_that_are_no_certificate_and_key(keys: Path, tmp_path: Path) -> No
         Tls(tmp_path / "missing", keys / "server.key"),
     ):
         with pytest.raises(BadInput, match="cannot be used for TLS"):
-            serve({1: MemoryPlane()}, "127.0.0.1:0", tls)
+            serve_devices({1: MemoryPlane()}, "127.0.0.1:0", tls)
     with pytest.raises(BadInput, match="no TLS"):
-        serve({1: MemoryPlane()}, f"unix:{tmp_path}/s", Tls(keys / "server.crt", keys / "server.key"))
+        serve_devices({1: MemoryPlane()}, f"unix:{tmp_path}/s", Tls(keys / "server.crt", keys / "server.key"))
 
 
 def test_grpc_writes_no_log_lines_before_our_errors() -> None:

@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 from tests.p4runtime.in_verilog import in_verilog
 from tests.shells import finsy_python, run_session, shell_python
 
@@ -44,7 +44,7 @@ def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
         plane = NativeSwitch(optimize="-O0")
         p4info.write_text(text_format.MessageToString(program.p4info))
         config.write_bytes(program.device_config)
-    with serve({1: plane}, f"unix:{tmp_path}/p4runtime.sock") as agent:
+    with serve_devices({1: plane}, f"unix:{tmp_path}/p4runtime.sock") as agent:
         yield Served(agent.address, p4info, config, request.param)
     plane.close()
 

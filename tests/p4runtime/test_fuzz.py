@@ -13,7 +13,7 @@ from olafswitch.p4runtime.agent import Agent
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, Controller, entity, update
+from tests.p4runtime.controller import SECONDS, PlainController, parse_entity, parse_update
 from tests.p4runtime.memory_plane import MemoryPlane
 
 MESSAGES = int(os.environ.get("OLAF_FUZZ_MESSAGES", "900"))
@@ -28,7 +28,7 @@ _ANSWERS = {
 }
 
 
-def test_mutated_messages(agent: Agent, primary: Controller, plane: MemoryPlane, p4info: P4Info) -> None:
+def test_mutated_messages(agent: Agent, primary: PlainController, plane: MemoryPlane, p4info: P4Info) -> None:
     rng = random.Random(20300)
     write = primary.channel.unary_unary("/p4.v1.P4Runtime/Write")
     read = primary.channel.unary_stream("/p4.v1.P4Runtime/Read")
@@ -46,8 +46,8 @@ def test_mutated_messages(agent: Agent, primary: Controller, plane: MemoryPlane,
             else:
                 data, call = b"\x08\x01\x10\x01", lambda sent: get(sent, timeout=SECONDS)
             if rng.random() < 0.4:
-                data = messages.damaged(rng, data)
-            seen[_answer(call, data)] += 1
+                data = messages.damage_bytes(rng, data)
+            seen[_answer_call(call, data)] += 1
             if number == MESSAGES // 2:
                 _settle(primary, p4info)
                 halfway, _ = tracemalloc.get_traced_memory()
@@ -59,10 +59,10 @@ def test_mutated_messages(agent: Agent, primary: Controller, plane: MemoryPlane,
     assert seen[grpc.StatusCode.UNKNOWN] > MESSAGES / 100
     assert seen[grpc.StatusCode.INVALID_ARGUMENT] > MESSAGES / 100
     assert after - halfway < 2_000_000
-    assert primary.write(update("INSERT", messages.ENTRY)) == ["OK"]
+    assert primary.write(parse_update("INSERT", messages.ENTRY)) == ["OK"]
 
 
-def test_no_failure_of_ours_hides_in_an_internal_error(primary: Controller) -> None:
+def test_no_failure_of_ours_hides_in_an_internal_error(primary: PlainController) -> None:
     rng = random.Random(4)
     internal = []
     for _ in range(MESSAGES // 3):
@@ -78,16 +78,16 @@ def test_mutated_stream_messages(agent: Agent, p4info: P4Info) -> None:
         channel = grpc.insecure_channel(agent.address)
         requests = [messages.stream_request(rng) for _ in range(rng.randint(1, 6))]
         if rng.random() < 0.5:
-            requests.append(messages.damaged(rng, requests[-1]))
+            requests.append(messages.damage_bytes(rng, requests[-1]))
         stream = channel.stream_stream("/p4.v1.P4Runtime/StreamChannel")(iter(requests), timeout=SECONDS)
-        assert _answer(lambda sent, stream=stream: list(stream), b"") in _ANSWERS
+        assert _answer_call(lambda sent, stream=stream: list(stream), b"") in _ANSWERS
         channel.close()
-    with Controller(agent.address) as controller:
+    with PlainController(agent.address) as controller:
         assert controller.arbitrate(1 << 100).status.code == 0
         assert controller.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
 
 
-def _answer(call: object, data: bytes) -> grpc.StatusCode:
+def _answer_call(call: object, data: bytes) -> grpc.StatusCode:
     try:
         call(data)  # type: ignore[operator]  # a gRPC call
     except grpc.RpcError as error:
@@ -96,7 +96,7 @@ def _answer(call: object, data: bytes) -> grpc.StatusCode:
     return grpc.StatusCode.OK
 
 
-def _settle(primary: Controller, p4info: P4Info) -> None:
+def _settle(primary: PlainController, p4info: P4Info) -> None:
     """Back to an empty device, so that memory can be compared."""
     assert primary.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
-    assert len(primary.read(entity("table_entry { }"))) == 3
+    assert len(primary.read(parse_entity("table_entry { }"))) == 3

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.entities import DefaultAction, PacketIn, Range, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.session import Session
 from tests.p4runtime import test_tables
-from tests.p4runtime.controller import SECONDS, Controller
+from tests.p4runtime.controller import SECONDS, PlainController
 from tests.p4runtime.in_verilog import in_verilog
 from tests.p4runtime.test_native import (
     EXACT,
@@ -75,7 +75,7 @@ def program(switch: SimulatedSwitch) -> Pushed:
 
 @pytest.fixture
 def agent(switch: SimulatedSwitch) -> Iterator[Agent]:
-    with serve({1: switch}, "127.0.0.1:0") as agent:
+    with serve_devices({1: switch}, "127.0.0.1:0") as agent:
         yield agent
 
 
@@ -87,7 +87,7 @@ def session(agent: Agent, program: Pushed) -> Iterator[Session]:
 
 
 @pytest.fixture
-def primary(controller: Controller, program: Pushed) -> Controller:
+def primary(controller: PlainController, program: Pushed) -> PlainController:
     assert controller.arbitrate(10).status.code == 0
     assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
     return controller
@@ -107,7 +107,7 @@ def plane(switch: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> SimpleNam
 
 
 @pytest.mark.parametrize("name", sorted(test_tables.WRONG.keys() - {"default-only action", "meter colours"}))
-def test_what_is_wrong_is_refused_without_a_command(primary: Controller, plane: Any, name: str) -> None:
+def test_what_is_wrong_is_refused_without_a_command(primary: PlainController, plane: Any, name: str) -> None:
     """All but what names the number of NoAction there, or a meter."""
     test_tables.test_what_is_wrong_is_refused_and_changes_nothing(primary, plane, name)
 

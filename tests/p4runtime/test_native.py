@@ -11,8 +11,8 @@ import pytest
 from olafswitch.p4.compiler import Program, compile_program, compile_text
 from olafswitch.p4.p4info.ids import name_hash
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.entities import (
     CounterData,
     DefaultAction,
@@ -28,7 +28,7 @@ from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.session import PushAction, Session
 from tests.p4.parts import parts_text
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, Controller, codes, entity, update
+from tests.p4runtime.controller import SECONDS, PlainController, codes_of, parse_entity, parse_update
 
 P4SRC = Path(__file__).parents[2] / "p4src"
 FORWARD = {"port": 4, "label": 77}
@@ -49,7 +49,7 @@ def switch() -> Iterator[NativeSwitch]:
 
 @pytest.fixture
 def agent(switch: NativeSwitch) -> Iterator[Agent]:
-    with serve({1: switch}, "127.0.0.1:0") as agent:
+    with serve_devices({1: switch}, "127.0.0.1:0") as agent:
         yield agent
 
 
@@ -131,16 +131,18 @@ def test_what_is_hidden_acts_and_no_controller_can_name_it(agent: Agent, switch:
         session.insert(TableEntry("shown", {"h.h.v": 8}, "out_of", {"port": 4}))
         assert switch.process(0, b"\x08")[0][0] == 4
     hidden = next(ref.id for ref in program.p4info.tables[0].action_refs)
-    with Controller(agent.address) as controller:
+    with PlainController(agent.address) as controller:
         controller.arbitrate(11)
-        rows = [read.table_entry for read in controller.read(entity("table_entry { }"))]
+        rows = [read.table_entry for read in controller.read(parse_entity("table_entry { }"))]
         assert {row.table_id for row in rows} == {program.p4info.tables[0].preamble.id}
         assert sorted(row.action.action.action_id == hidden for row in rows) == [False, True]
         call = f"action {{ action {{ action_id: {hidden} }} }}"
         key = r'match { field_id: 1 exact { value: "\x01" } }'
         secret = 0x02000000 | name_hash("MyIngress.secret") & 0xFFFFFF
         for table in (program.p4info.tables[0].preamble.id, secret):
-            refused = controller.write(update("INSERT", f"table_entry {{ table_id: {table} {key} {call} }}"))
+            refused = controller.write(
+                parse_update("INSERT", f"table_entry {{ table_id: {table} {key} {call} }}")
+            )
             assert refused == ["INVALID_ARGUMENT"]
 
 
@@ -158,24 +160,26 @@ def test_hits_are_timed_and_idle_entries_notified(
     )
     forward = r"""action { action { action_id: 0x01000001
         params { param_id: 1 value: "\x02" } params { param_id: 2 value: "\x03" } } }"""
-    with Controller(agent.address) as controller:
+    with PlainController(agent.address) as controller:
         controller.arbitrate(10)
         assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
 
         def idle() -> int:
-            (read,) = controller.read(entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }"))
+            (read,) = controller.read(
+                parse_entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }")
+            )
             elapsed: int = read.table_entry.time_since_last_hit.elapsed_ns
             return elapsed
 
-        assert controller.write(update("INSERT", f"table_entry {{ {entry} {forward} }}")) == ["OK"]
+        assert controller.write(parse_update("INSERT", f"table_entry {{ {entry} {forward} }}")) == ["OK"]
         while idle() < 50_000_000:
             pass
         before = time.monotonic_ns()
         assert switch.process(0, _frame(port=0x021))[0][0] == 2
         assert 0 < idle() <= time.monotonic_ns() - before
         timed = f"table_entry {{ {entry} {forward} idle_timeout_ns: 1 }}"
-        assert controller.write(update("MODIFY", timed)) == ["OK"]
-        (notified,) = controller.next("idle_timeout_notification").table_entry
+        assert controller.write(parse_update("MODIFY", timed)) == ["OK"]
+        (notified,) = controller.next_message("idle_timeout_notification").table_entry
         assert (notified.table_id, notified.idle_timeout_ns) == (0x02000003, 1)
 
 
@@ -210,7 +214,7 @@ def test_a_program_that_does_not_compile_leaves_the_old_one(
 
 
 def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
-    small = preprocess(P4SRC / "vnp4_1.p4").replace("size = 16384", "size = 64")
+    small = preprocess_file(P4SRC / "vnp4_1.p4").replace("size = 16384", "size = 64")
     vnp4_1 = compile_text(small, optimize="-O0")
     vnp4_2 = compile_program(P4SRC / "vnp4_2.p4", optimize="-O0")
     with Session.connect(agent.address, 1) as session:
@@ -254,7 +258,7 @@ def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
 
 def test_mutated_messages_between_packets(agent: Agent, switch: NativeSwitch, program: Program) -> None:
     rng = random.Random(20300)
-    with Controller(agent.address) as controller:
+    with PlainController(agent.address) as controller:
         controller.arbitrate(10)
         assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
         write = controller.channel.unary_unary("/p4.v1.P4Runtime/Write")
@@ -263,8 +267,8 @@ def test_mutated_messages_between_packets(agent: Agent, switch: NativeSwitch, pr
             try:
                 write(messages.write_request(rng, 10), timeout=SECONDS)
             except grpc.RpcError as error:
-                refused.update(codes(error))
+                refused.update(codes_of(error))
             switch.process(rng.randint(0, 5), rng.randbytes(rng.choice((0, 5, 16, 40))))
         assert {"OK", "NOT_FOUND", "INVALID_ARGUMENT"} < refused
         assert "INTERNAL" not in refused
-        assert controller.write(update("MODIFY", "counter_entry { counter_id: 0x12000001 }")) == ["OK"]
+        assert controller.write(parse_update("MODIFY", "counter_entry { counter_id: 0x12000001 }")) == ["OK"]

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
-from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.controller import PlainController, parse_entity, parse_update
 from tests.p4runtime.memory_plane import MemoryPlane
 from tests.p4runtime.messages import ENTRY
 
@@ -31,56 +31,56 @@ class PlainPlane(MemoryPlane):
 
 @pytest.fixture
 def agent(p4info: P4Info) -> Iterator[Agent]:
-    with serve({1: PlainPlane()}, "127.0.0.1:0") as agent:
-        agent.load(1, p4info, b"program")
+    with serve_devices({1: PlainPlane()}, "127.0.0.1:0") as agent:
+        agent.load_pipeline(1, p4info, b"program")
         yield agent
 
 
 @pytest.fixture
-def primary(agent: Agent) -> Iterator[Controller]:
-    with Controller(agent.address) as controller:
+def primary(agent: Agent) -> Iterator[PlainController]:
+    with PlainController(agent.address) as controller:
         assert controller.arbitrate(1).status.code == 0
         yield controller
 
 
-def test_entries_are_written_read_and_deleted(primary: Controller) -> None:
-    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
-    assert primary.read(entity("table_entry { }")) == [entity(ENTRY)]
-    assert primary.write(update("DELETE", ENTRY)) == ["OK"]
+def test_entries_are_written_read_and_deleted(primary: PlainController) -> None:
+    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
+    assert primary.read(parse_entity("table_entry { }")) == [parse_entity(ENTRY)]
+    assert primary.write(parse_update("DELETE", ENTRY)) == ["OK"]
 
 
-def test_what_it_lacks_is_unimplemented(primary: Controller) -> None:
-    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
+def test_what_it_lacks_is_unimplemented(primary: PlainController) -> None:
+    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
     assert (
         primary.read_codes(
-            entity("counter_entry { }"),
-            entity("register_entry { }"),
-            entity("table_entry { table_id: 0x02000001 counter_data { } }"),
+            parse_entity("counter_entry { }"),
+            parse_entity("register_entry { }"),
+            parse_entity("table_entry { table_id: 0x02000001 counter_data { } }"),
         )
         == ["UNIMPLEMENTED"] * 3
     )
     assert (
         primary.write(
-            update("MODIFY", "counter_entry { counter_id: 0x12000001 data { packet_count: 1 } }"),
-            update("MODIFY", "meter_entry { meter_id: 0x14000001 config { cir: 1 pir: 1 } }"),
+            parse_update("MODIFY", "counter_entry { counter_id: 0x12000001 data { packet_count: 1 } }"),
+            parse_update("MODIFY", "meter_entry { meter_id: 0x14000001 config { cir: 1 pir: 1 } }"),
         )
         == ["UNIMPLEMENTED"] * 2
     )
 
 
-def test_its_own_limits_of_replication_hold(primary: Controller) -> None:
+def test_its_own_limits_of_replication_hold(primary: PlainController) -> None:
     def group(id: int, port: int) -> str:
         replicas = f"replicas {{ egress_port: {port} }}"
         entry = f"multicast_group_entry {{ multicast_group_id: {id} {replicas} }}"
         return f"packet_replication_engine_entry {{ {entry} }}"
 
-    changes = [update("INSERT", group(id, port)) for id, port in ((7, 3), (8, 3), (6, 4))]
+    changes = [parse_update("INSERT", group(id, port)) for id, port in ((7, 3), (8, 3), (6, 4))]
     assert primary.write(*changes) == ["OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT"]
 
 
 @pytest.mark.parametrize("action", ["VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"])
-def test_the_pipeline_changes(primary: Controller, p4info: P4Info, action: str) -> None:
-    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
+def test_the_pipeline_changes(primary: PlainController, p4info: P4Info, action: str) -> None:
+    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
     assert primary.set_pipeline(action, p4info) == "OK"
-    kept = [entity(ENTRY)] if action == "RECONCILE_AND_COMMIT" else []
-    assert primary.read(entity("table_entry { }")) == kept
+    kept = [parse_entity(ENTRY)] if action == "RECONCILE_AND_COMMIT" else []
+    assert primary.read(parse_entity("table_entry { }")) == kept

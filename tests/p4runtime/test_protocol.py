@@ -9,9 +9,9 @@ import grpc
 import pytest
 from google.protobuf.internal import api_implementation
 
-from olafswitch.p4runtime.protocol import Malformed, p4data_pb2, p4runtime_pb2, parse
+from olafswitch.p4runtime.protocol import Malformed, p4data_pb2, p4runtime_pb2, parse_message
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, Controller, update
+from tests.p4runtime.controller import SECONDS, PlainController, parse_update
 
 STRUCT, MEMBERS, DATA, REGISTER_ENTRY, ENTITY, UPDATES = 5, 1, 3, 11, 2, 4
 """Field numbers of P4Data, P4StructLike, RegisterEntry, Entity, Update and WriteRequest."""
@@ -59,15 +59,15 @@ def test_protobuf_has_no_bound_above() -> None:
 
 
 def test_nesting_has_a_limit() -> None:
-    data = parse(p4data_pb2.P4Data, nested(20))
+    data = parse_message(p4data_pb2.P4Data, nested(20))
     for _ in range(20):
         (data,) = data.struct.members
     with pytest.raises(Malformed, match="not a P4Data"):
-        parse(p4data_pb2.P4Data, nested(100))
+        parse_message(p4data_pb2.P4Data, nested(100))
 
 
 @pytest.mark.parametrize("depth", [200, 10_000, 500_000])
-def test_deeply_nested_messages_are_refused(primary: Controller, depth: int) -> None:
+def test_deeply_nested_messages_are_refused(primary: PlainController, depth: int) -> None:
     """As values in each other, and as groups, which no message here has."""
     groups = b"\x7b" * depth + b"\x7c" * depth
     reads = b"\x08\x01" + field(2, field(REGISTER_ENTRY, field(DATA, nested(depth))))
@@ -85,10 +85,10 @@ def test_deeply_nested_messages_are_refused(primary: Controller, depth: int) -> 
             list(answer)
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert "not a " in refused.value.details()
-    assert primary.write(update("INSERT", messages.ENTRY)) == ["OK"]
+    assert primary.write(parse_update("INSERT", messages.ENTRY)) == ["OK"]
 
 
-def test_a_shallow_one_is_not(primary: Controller) -> None:
+def test_a_shallow_one_is_not(primary: PlainController) -> None:
     call = primary.channel.unary_unary("/p4.v1.P4Runtime/Write")
     with pytest.raises(grpc.RpcError) as refused:
         call(write_of(nested(2)), timeout=SECONDS)
@@ -98,9 +98,9 @@ def test_a_shallow_one_is_not(primary: Controller) -> None:
 def test_damaged_messages_parse_or_are_malformed() -> None:
     rng, broken = random.Random(3), 0
     for _ in range(300):
-        data = messages.damaged(rng, messages.write_request(rng, 10))
+        data = messages.damage_bytes(rng, messages.write_request(rng, 10))
         try:
-            parse(p4runtime_pb2.WriteRequest, data)
+            parse_message(p4runtime_pb2.WriteRequest, data)
         except Malformed:
             broken += 1
     assert 0 < broken < 300

@@ -17,7 +17,7 @@ import pytest
 from google.rpc import code_pb2
 
 from olafswitch.errors import BadInput, OlafError
-from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.agent import Agent, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.entities import (
     CloneSession,
@@ -35,7 +35,7 @@ from olafswitch.p4runtime.entities import (
 )
 from olafswitch.p4runtime.failures import NotPrimary, P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.protocol import p4runtime_pb2
-from olafswitch.p4runtime.session import Change, PushAction, Session, Update
+from olafswitch.p4runtime.session import Change, EntityUpdate, PushAction, Session
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -75,7 +75,13 @@ def test_what_is_written_is_read(session: Session) -> None:
     assert session.entries("exact") == {EXACT}
     assert session.entries("ingress.lpm") == {LPM}
     changed = TableEntry("exact", EXACT.match, "mark")
-    session.write([Update(Change.MODIFY, changed), Update(Change.DELETE, LPM), Update(Change.INSERT, GROUP)])
+    session.write(
+        [
+            EntityUpdate(Change.MODIFY, changed),
+            EntityUpdate(Change.DELETE, LPM),
+            EntityUpdate(Change.INSERT, GROUP),
+        ]
+    )
     assert session.entries("exact") == {changed}
     assert session.entries("lpm") == set()
     assert session.multicast_groups() == {GROUP}
@@ -108,7 +114,7 @@ def test_a_batch_says_which_entry_was_refused_and_why(session: Session) -> None:
 
 def test_rollback(session: Session) -> None:
     with pytest.raises(WriteFailed) as failed:
-        session.write([Update(Change.INSERT, EXACT), Update(Change.DELETE, LPM)], rollback=True)
+        session.write([EntityUpdate(Change.INSERT, EXACT), EntityUpdate(Change.DELETE, LPM)], rollback=True)
     assert [each.code for each in failed.value.failures] == ["ABORTED", "NOT_FOUND"]
     assert session.entries("exact") == set()
 
@@ -272,7 +278,7 @@ def test_refused_connections(agent: Agent, session: Session) -> None:
 
 
 def test_the_agent_goes_away(plane: MemoryPlane, p4info: P4Info) -> None:
-    agent = serve({1: plane}, "127.0.0.1:0")
+    agent = serve_devices({1: plane}, "127.0.0.1:0")
     with Session.connect(agent.address, 1, timeout=2) as session:
         session.push(p4info, b"program")
         packets = session.packets()
@@ -287,7 +293,7 @@ def test_the_agent_goes_away(plane: MemoryPlane, p4info: P4Info) -> None:
 
 def test_nothing_stays_behind(plane: MemoryPlane, p4info: P4Info) -> None:
     before = set(threading.enumerate())
-    with serve({1: plane}, "127.0.0.1:0") as agent:
+    with serve_devices({1: plane}, "127.0.0.1:0") as agent:
         for _ in range(70):
             Session.connect(agent.address, 1).close()
     with pytest.raises(P4RuntimeFailed):
@@ -316,7 +322,7 @@ def test_a_process_that_forgets_its_agent_and_session_ends(tmp_path: Path) -> No
 def test_unix_sockets_and_several_devices(p4info: P4Info, tmp_path: Path) -> None:
     planes = {1: MemoryPlane(DECLARED), 2: MemoryPlane(DECLARED)}
     address = f"unix:{tmp_path}/p4runtime"
-    with serve(planes, address) as agent:
+    with serve_devices(planes, address) as agent:
         assert agent.address == address
         with Session.connect(address, 1) as one, Session.connect(address, 2) as two:
             one.push(p4info, b"program")
@@ -328,7 +334,7 @@ def test_unix_sockets_and_several_devices(p4info: P4Info, tmp_path: Path) -> Non
 
 def test_an_address_in_use(agent: Agent) -> None:
     with pytest.raises(Exception, match="cannot listen: Address already in use"):
-        serve({1: MemoryPlane()}, agent.address)
+        serve_devices({1: MemoryPlane()}, agent.address)
 
 
 @pytest.mark.parametrize("seen", [7, 1 << 64, (1 << 128) - 1])
@@ -358,20 +364,23 @@ def test_a_primary_is_named_and_displaced_only_on_request(agent: Agent) -> None:
 
 
 def test_a_device_may_have_the_id_0(p4info: P4Info) -> None:
-    with serve({0: MemoryPlane(DECLARED)}, "127.0.0.1:0") as agent, Session.connect(agent.address, 0) as zero:
+    with (
+        serve_devices({0: MemoryPlane(DECLARED)}, "127.0.0.1:0") as agent,
+        Session.connect(agent.address, 0) as zero,
+    ):
         zero.push(p4info, b"program")
         zero.insert(EXACT)
         assert zero.entries("exact") == {EXACT}
 
 
 def test_a_device_started_with_a_program_has_seen_no_election(p4info: P4Info) -> None:
-    with serve({1: MemoryPlane(DECLARED)}, "127.0.0.1:0") as agent:
-        agent.load(1, p4info, b"program")
+    with serve_devices({1: MemoryPlane(DECLARED)}, "127.0.0.1:0") as agent:
+        agent.load_pipeline(1, p4info, b"program")
         with Session.connect(agent.address, 1, election_id=0) as session:
             assert session.is_primary
             assert len(session.entries()) == 3
         with pytest.raises(OlafError, match="no such extern"):
-            agent.load(1, p4info, b"bad")
+            agent.load_pipeline(1, p4info, b"bad")
 
 
 def test_a_thousand_entries_are_written_changed_and_removed(session: Session) -> None:

@@ -33,21 +33,21 @@ PLAIN = Ether(src=STRANGER.mac, dst=SERVER.mac)
 WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT, LINK_PORT, OTHER_LINK_PORT = 1, 2, 10, 3, 4, 5
 
 
-def update(source: Endpoint = WORKER, destination: Endpoint = SERVER, values: int = 3) -> OlafFrame:
+def make_update(source: Endpoint = WORKER, destination: Endpoint = SERVER, values: int = 3) -> OlafFrame:
     """An update with ``values`` gradient values, none of them zero."""
     gradient = np.arange(1, values + 1, dtype=np.float32)
     epoch = EPOCH if {WORKER, CHILD} & {source, destination} else 0
     return OlafFrame(source, destination, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, gradient, epoch=epoch)
 
 
-def ack(destination: Endpoint = WORKER, source: Endpoint = SERVER) -> OlafFrame:
+def make_ack(destination: Endpoint = WORKER, source: Endpoint = SERVER) -> OlafFrame:
     """The parameter server's answer to an update."""
-    return replace(update(source, destination), frame_type=FrameType.ACK)
+    return replace(make_update(source, destination), frame_type=FrameType.ACK)
 
 
-def result(destination: Endpoint = WORKER, source: Endpoint = SERVER) -> OlafFrame:
+def make_result(destination: Endpoint = WORKER, source: Endpoint = SERVER) -> OlafFrame:
     """The sum of a round, from the parent engine."""
-    return replace(update(source, destination), frame_type=FrameType.RESULT, count=4)
+    return replace(make_update(source, destination), frame_type=FrameType.RESULT, count=4)
 
 
 def with_bytes(frame: bytes, offset: int, data: bytes) -> bytes:

@@ -12,8 +12,8 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Raw
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, unpack
-from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind, Refusal
+from olafctl.wire.frames import Endpoint, unpack_header
+from olafctl.wire.layouts import QUEUE_PORT, Flag, FrameKind, Refusal
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4runtime.dataplane import Exact
 from olaftest.frames import OlafFrame
@@ -41,13 +41,13 @@ from tests.p4src.frames import (
     STRANGER_PORT,
     WORKER,
     WORKER_PORT,
-    ack,
-    result,
-    update,
+    make_ack,
+    make_result,
+    make_update,
     with_bytes,
     with_right_checksum,
 )
-from tests.packets.rule import FRAMES, TABLE, Fate, Frame, Name, Place, Verdict
+from tests.packets.rule import FRAMES, TABLE, Fate, Name, RuleFrame, RulePlace, Verdict
 
 PORTS = {WORKER: WORKER_PORT, NEIGHBOUR: NEIGHBOUR_PORT, SERVER: SERVER_PORT, CHILD: LINK_PORT}
 SHIM = layouts.TUSER.size
@@ -58,7 +58,7 @@ def to_queue(switch: NativeSwitch, frame: bytes, port: int = WORKER_PORT) -> tup
     """The shim's fields and the frame behind them, after one frame went in and one came out."""
     [(out_port, out)] = switch.process(port, frame)
     assert out_port == QUEUE_PORT
-    return unpack(layouts.TUSER, out), out[SHIM:]
+    return unpack_header(layouts.TUSER, out), out[SHIM:]
 
 
 def counted(switch: NativeSwitch, reason: Refusal) -> int:
@@ -76,44 +76,44 @@ def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame | bytes, por
     return switch.process(port or WORKER_PORT, frame) == [] and counted(switch, reason) == before + 1
 
 
-def kind_of(switch: NativeSwitch, frame: OlafFrame, port: int) -> Kind:
+def kind_of(switch: NativeSwitch, frame: OlafFrame, port: int) -> FrameKind:
     """What the frame is taken for at that port."""
-    return Kind(to_queue(switch, frame.encode(), port)[0]["kind"])
+    return FrameKind(to_queue(switch, frame.encode(), port)[0]["kind"])
 
 
 def test_updates_of_known_workers_get_cluster_and_worker_id(vnp4_1: NativeSwitch) -> None:
-    frame = update().encode()
+    frame = make_update().encode()
     shim, out = to_queue(vnp4_1, frame)
-    assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.UPDATE, 5, 77)
+    assert (shim["kind"], shim["cluster"], shim["worker"]) == (FrameKind.UPDATE, 5, 77)
     assert (shim["size"], shim["src"], shim["dst"]) == (len(frame), WORKER_PORT, 0)
     assert out == frame
 
 
 def test_an_update_is_of_its_segments_index_in_the_cluster(vnp4_1: NativeSwitch) -> None:
     for segment in range(4):
-        shim, _ = to_queue(vnp4_1, replace(update(), segment=segment).encode())
+        shim, _ = to_queue(vnp4_1, replace(make_update(), segment=segment).encode())
         assert (shim["index"], shim["member"]) == (20 + segment, 3)
 
 
-@pytest.mark.parametrize("make", [update, ack, result])
+@pytest.mark.parametrize("make", [make_update, make_ack, make_result])
 def test_a_segment_beyond_the_model_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
     for segment in (4, 65535):
         assert refused(vnp4_1, Refusal.SEGMENT, replace(make(), segment=segment))
 
 
-@pytest.mark.parametrize("make", [update, ack, result])
+@pytest.mark.parametrize("make", [make_update, make_ack, make_result])
 def test_a_frame_of_another_epoch_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
     for epoch in (0, 1, 3, 15):
         assert refused(vnp4_1, Refusal.EPOCH, replace(make(), epoch=epoch))
 
 
 def test_a_parent_engine_s_result_is_of_the_member_it_is_sent_to(vnp4_1: NativeSwitch) -> None:
-    shim, _ = to_queue(vnp4_1, replace(result(), segment=1).encode(), SERVER_PORT)
-    assert (shim["kind"], shim["cluster"], shim["index"]) == (Kind.RESULT, 5, 21)
+    shim, _ = to_queue(vnp4_1, replace(make_result(), segment=1).encode(), SERVER_PORT)
+    assert (shim["kind"], shim["cluster"], shim["index"]) == (FrameKind.RESULT, 5, 21)
 
 
 def test_worker_id_zero_means_the_five_tuple_crc32(vnp4_1: NativeSwitch) -> None:
-    shim, _ = to_queue(vnp4_1, update(NEIGHBOUR).encode(), NEIGHBOUR_PORT)
+    shim, _ = to_queue(vnp4_1, make_update(NEIGHBOUR).encode(), NEIGHBOUR_PORT)
     five_tuple = (
         NEIGHBOUR.ip.packed
         + SERVER.ip.packed
@@ -126,19 +126,24 @@ def test_worker_id_zero_means_the_five_tuple_crc32(vnp4_1: NativeSwitch) -> None
 
 
 def test_acks_of_the_server_carry_the_cluster_of_their_worker(vnp4_1: NativeSwitch) -> None:
-    frame = ack().encode()
+    frame = make_ack().encode()
     shim, out = to_queue(vnp4_1, frame, port=10)
-    assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.ACK, 5, 77)
+    assert (shim["kind"], shim["cluster"], shim["worker"]) == (FrameKind.ACK, 5, 77)
     assert out == frame
 
 
 def test_truncated_frames_bypass_and_leave_no_stale_fields(vnp4_1: NativeSwitch) -> None:
-    whole = update().encode()
+    whole = make_update().encode()
     for length in range(1, OLAF + layouts.OLAF.size):
         shim, _ = to_queue(vnp4_1, whole)
-        assert shim["kind"] == Kind.UPDATE
+        assert shim["kind"] == FrameKind.UPDATE
         shim, out = to_queue(vnp4_1, whole[:length])
-        assert (shim["kind"], shim["cluster"], shim["worker"], shim["size"]) == (Kind.BYPASS, 0, 0, length)
+        assert (shim["kind"], shim["cluster"], shim["worker"], shim["size"]) == (
+            FrameKind.BYPASS,
+            0,
+            0,
+            length,
+        )
         assert out == whole[:length]
 
 
@@ -151,11 +156,11 @@ CAST: dict[Name, tuple[Endpoint, int]] = {
     Name.UNKNOWN: (STRANGER, 0),
 }
 """The owners of the addresses here, and their places."""
-OWN = {Place.OWN, Place.LINK}
-TAKEN_FOR: dict[Verdict, set[Kind]] = {
-    Fate.PASSES: {Kind.BYPASS},
-    Fate.QUEUE: {Kind.UPDATE},
-    Fate.MEMBERS: {Kind.ACK, Kind.RESULT},
+OWN = {RulePlace.OWN, RulePlace.LINK}
+TAKEN_FOR: dict[Verdict, set[FrameKind]] = {
+    Fate.PASSES: {FrameKind.BYPASS},
+    Fate.QUEUE: {FrameKind.UPDATE},
+    Fate.MEMBERS: {FrameKind.ACK, FrameKind.RESULT},
 }
 
 
@@ -163,19 +168,19 @@ TAKEN_FOR: dict[Verdict, set[Kind]] = {
     ("name", "place", "kind"), [key for key in TABLE if key[0] in CAST and key[2] in FRAMES]
 )
 def test_the_rule_holds_at_every_port_and_link(
-    vnp4_1: NativeSwitch, name: Name, place: Place, kind: Frame
+    vnp4_1: NativeSwitch, name: Name, place: RulePlace, kind: RuleFrame
 ) -> None:
     source, own = CAST[name]
     ports = {WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT} - {own}
-    if place is Place.BELOW:
+    if place is RulePlace.BELOW:
         ports = {LINK_PORT, OTHER_LINK_PORT} - {own}
     elif place in OWN:
         ports = {own}
     verdict = TABLE[name, place, kind]
     frames = {
-        Frame.UPDATE: [update(source), update(source, ENGINE)],
-        Frame.ANSWER: [ack(WORKER, source), result(WORKER, source)],
-        Frame.OTHER: [replace(update(source), frame_type=layouts.FrameType.INIT)],
+        RuleFrame.UPDATE: [make_update(source), make_update(source, ENGINE)],
+        RuleFrame.ANSWER: [make_ack(WORKER, source), make_result(WORKER, source)],
+        RuleFrame.OTHER: [replace(make_update(source), frame_type=layouts.FrameType.INIT)],
     }
     for port, frame in itertools.product(ports, frames[kind]):
         frame = replace(frame, epoch=EPOCH, count=1)
@@ -189,14 +194,14 @@ def test_the_rule_holds_at_every_port_and_link(
 def test_an_update_to_a_foreign_destination_is_refused(vnp4_1: NativeSwitch) -> None:
     """From below too: what is merged with it would go where its header says."""
     for wrong in (replace(SERVER, mac=STRANGER.mac), replace(SERVER, port=41002)):
-        frame = replace(update(), source=replace(WORKER, port=layouts.UDP_PORT), destination=wrong)
+        frame = replace(make_update(), source=replace(WORKER, port=layouts.UDP_PORT), destination=wrong)
         assert refused(vnp4_1, Refusal.DESTINATION, frame, WORKER_PORT)
         assert refused(vnp4_1, Refusal.DESTINATION, replace(frame, count=5), LINK_PORT)
 
 
 def test_snap_hides_nothing(vnp4_1: NativeSwitch) -> None:
     """Hosts may take what is in it for Ethernet II's; other frames with a length are none of the engine's."""
-    frame = update().encode()
+    frame = make_update().encode()
     for head in ("aaaa03000000", "aaaa030000f8"):
         payload = bytes.fromhex(head) + frame[12:]
         hidden = frame[:12] + len(payload).to_bytes(2, "big") + payload
@@ -212,7 +217,7 @@ def test_snap_hides_nothing(vnp4_1: NativeSwitch) -> None:
 @pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_what_is_under_a_tag_of_no_vlan_is_refused(vnp4_1: NativeSwitch, ether_type: int) -> None:
     """A host takes such tags off; those of VLANs are not the engine's, whatever is under them."""
-    frame = update().encode()
+    frame = make_update().encode()
     for tci in (0, 7 << 13, 1 << 12):
         tagged = frame[:12] + vlan_tag(ether_type, tci) + frame[12:]
         assert refused(vnp4_1, Refusal.TAG, tagged, NEIGHBOUR_PORT)
@@ -221,7 +226,7 @@ def test_what_is_under_a_tag_of_no_vlan_is_refused(vnp4_1: NativeSwitch, ether_t
     for vlan in (1, 7, 4095):
         tagged = frame[:12] + vlan_tag(ether_type, vlan) + frame[12:]
         shim, out = to_queue(vnp4_1, tagged, NEIGHBOUR_PORT)
-        assert (shim["kind"], out) == (Kind.BYPASS, tagged)
+        assert (shim["kind"], out) == (FrameKind.BYPASS, tagged)
 
 
 def vlan_tag(ether_type: int, tci: int) -> bytes:
@@ -239,7 +244,7 @@ def test_other_traffic_in_the_name_of_a_member_is_refused_too(
         PLAIN / header / TCP(),
         PLAIN / IP(src=str(source.ip), flags="MF", proto=17) / Raw(bytes(40)),
         PLAIN / IP(src=str(source.ip), options=b"\x01\x01\x01\x00") / UDP(dport=20300),
-        replace(update(source, STRANGER), frame_type=layouts.FrameType.INIT).encode(),
+        replace(make_update(source, STRANGER), frame_type=layouts.FrameType.INIT).encode(),
     ):
         assert refused(vnp4_1, Refusal.PORT, bytes(frame), port)
         [(out, _)] = vnp4_1.process(PORTS[source], bytes(frame))
@@ -249,21 +254,21 @@ def test_other_traffic_in_the_name_of_a_member_is_refused_too(
 def test_a_worker_elsewhere_is_valid_where_its_frames_come_from(
     vnp4_1: NativeSwitch,
 ) -> None:
-    assert refused(vnp4_1, Refusal.PORT, update(FAR), WORKER_PORT)
-    assert kind_of(vnp4_1, update(FAR), SERVER_PORT) == Kind.BYPASS
+    assert refused(vnp4_1, Refusal.PORT, make_update(FAR), WORKER_PORT)
+    assert kind_of(vnp4_1, make_update(FAR), SERVER_PORT) == FrameKind.BYPASS
 
 
 def test_only_an_engine_below_may_count_others_in(vnp4_1: NativeSwitch) -> None:
     summed = Flag.SUMMED
-    assert kind_of(vnp4_1, replace(update(), flags=summed), WORKER_PORT) == Kind.UPDATE
+    assert kind_of(vnp4_1, replace(make_update(), flags=summed), WORKER_PORT) == FrameKind.UPDATE
     for count, flags in ((0, 0), (2, 0), (65535, 0), (1, 1), (3, 1), (1, Flag.STATUS), (1, 8), (2, summed)):
-        merged = replace(update(), count=count, flags=flags)
+        merged = replace(make_update(), count=count, flags=flags)
         assert refused(vnp4_1, Refusal.MERGED, merged)
-        assert kind_of(vnp4_1, merged, LINK_PORT) == Kind.UPDATE
-        assert kind_of(vnp4_1, replace(ack(), count=count, flags=flags), SERVER_PORT) == Kind.ACK
+        assert kind_of(vnp4_1, merged, LINK_PORT) == FrameKind.UPDATE
+        assert kind_of(vnp4_1, replace(make_ack(), count=count, flags=flags), SERVER_PORT) == FrameKind.ACK
 
 
-@pytest.mark.parametrize("make", [update, ack, result])
+@pytest.mark.parametrize("make", [make_update, make_ack, make_result])
 def test_what_a_receiver_would_drop_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
     """It would drop the sum with it."""
     port = PORTS[make().source]
@@ -287,7 +292,7 @@ def test_what_a_receiver_would_drop_is_refused(vnp4_1: NativeSwitch, make: Calla
 def test_of_any_header_the_right_checksum_alone_is_taken(
     vnp4_1: NativeSwitch, identification: int, ttl: int, tos: int, wrong: int
 ) -> None:
-    frame = update().encode()
+    frame = make_update().encode()
     for at, field in (
         (IPV4_TOS, tos.to_bytes(1, "big")),
         (IPV4_IDENTIFICATION, identification.to_bytes(2, "big")),

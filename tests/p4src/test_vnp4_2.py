@@ -8,8 +8,8 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import pack
-from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind
+from olafctl.wire.frames import pack_header
+from olafctl.wire.layouts import QUEUE_PORT, Flag, FrameKind
 from olafswitch.p4.switch.native import NativeSwitch
 from olaftest.frames import OlafFrame
 from tests.p4src.frames import (
@@ -18,14 +18,14 @@ from tests.p4src.frames import (
     STRANGER_PORT,
     WORKER,
     WORKER_PORT,
-    ack,
-    update,
+    make_ack,
+    make_update,
 )
 
 STATUS = {"occupancy": 6, "active_clusters": 9, "slots": 8, "flags": 2}
 
 
-def from_queue(kind: Kind, frame: bytes, cluster: int = 5, src: int = 0, dst: int = 0) -> bytes:
+def from_queue(kind: FrameKind, frame: bytes, cluster: int = 5, src: int = 0, dst: int = 0) -> bytes:
     """``frame`` with the shim that OlafQueue puts in front of it."""
     values = {
         "size": len(frame),
@@ -38,7 +38,7 @@ def from_queue(kind: Kind, frame: bytes, cluster: int = 5, src: int = 0, dst: in
         "slots": STATUS["slots"],
         "status_flags": STATUS["flags"],
     }
-    return pack(layouts.TUSER, values) + frame
+    return pack_header(layouts.TUSER, values) + frame
 
 
 @pytest.mark.parametrize(
@@ -54,48 +54,48 @@ def test_of_two_engines_the_one_with_fewer_slots_is_reported(
     vnp4_2: NativeSwitch, upstream: dict[str, int], kept: str
 ) -> None:
     status = {"occupancy": 3, "flags": 0, **upstream}
-    sent = replace(ack(), flags=int(Flag.STATUS), status=status)
-    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode()))
+    sent = replace(make_ack(), flags=int(Flag.STATUS), status=status)
+    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.ACK, sent.encode()))
     assert OlafFrame.decode(copy).status == (STATUS if kept == "ours" else status)
 
 
 def test_a_completed_round_without_members_is_dropped(vnp4_2: NativeSwitch) -> None:
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, update().encode(), cluster=8)) == []
+    assert vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.RESULT, make_update().encode(), cluster=8)) == []
 
 
 def test_an_ack_of_a_cluster_without_a_group_goes_to_its_worker(vnp4_2: NativeSwitch) -> None:
-    sent = ack()
+    sent = make_ack()
     expected = replace(sent, flags=int(Flag.STATUS), status=STATUS).encode()
-    out = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode(), cluster=9))
+    out = vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.ACK, sent.encode(), cluster=9))
     assert out == [(WORKER_PORT, expected)]
 
 
 def test_other_ip_traffic_follows_the_longest_prefix_untouched(vnp4_2: NativeSwitch) -> None:
     frame = bytes(PLAIN / IP(dst=str(STRANGER.ip), ttl=1) / UDP(dport=53) / Raw(bytes(100)))
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
+    assert vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
 
 
 def test_other_traffic_is_bridged_by_its_mac_or_dropped(vnp4_2: NativeSwitch) -> None:
     known = bytes(Ether(dst=WORKER.mac, type=0x88B5) / Raw(b"x" * 50))
     unknown = bytes(Ether(dst="02:00:00:00:00:77", type=0x88B5) / Raw(b"x" * 50))
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, known)) == [(WORKER_PORT, known)]
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, unknown)) == []
+    assert vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.BYPASS, known)) == [(WORKER_PORT, known)]
+    assert vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.BYPASS, unknown)) == []
 
 
 def test_a_port_chosen_upstream_wins_over_the_tables(vnp4_2: NativeSwitch) -> None:
     frame = bytes(Ether(dst=WORKER.mac) / IP(dst=str(WORKER.ip)) / Raw(b"hello"))
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame, dst=9)) == [(9, frame)]
+    assert vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.BYPASS, frame, dst=9)) == [(9, frame)]
 
 
 def test_frames_of_front_ports_or_without_a_shim_are_dropped(vnp4_2: NativeSwitch) -> None:
-    frame = from_queue(Kind.ACK, ack().encode())
+    frame = from_queue(FrameKind.ACK, make_ack().encode())
     assert vnp4_2.process(WORKER_PORT, frame) == []
     for length in range(1, layouts.TUSER.size):
         assert vnp4_2.process(QUEUE_PORT, frame[:length]) == []
 
 
 def test_truncated_frames_behind_a_shim_never_gain_a_status(vnp4_2: NativeSwitch) -> None:
-    whole = ack().encode()
+    whole = make_ack().encode()
     for length in range(1, layouts.GRADIENT_OFFSET):
-        for _, out in vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, whole[:length])):
+        for _, out in vnp4_2.process(QUEUE_PORT, from_queue(FrameKind.ACK, whole[:length])):
             assert out == whole[:length]

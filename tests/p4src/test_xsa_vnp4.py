@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import mac_bits, pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind
+from olafctl.wire.frames import mac_bits, pack_header, unpack_header
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, FrameKind
 from olafswitch.p4runtime.dataplane import Lpm, Replica
 from tests.p4src.conftest import Programmer
 from tests.p4src.frames import (
@@ -28,8 +28,8 @@ from tests.p4src.frames import (
     STRANGER_PORT,
     WORKER,
     WORKER_PORT,
-    ack,
-    update,
+    make_ack,
+    make_update,
     with_bytes,
     with_right_checksum,
 )
@@ -95,7 +95,7 @@ def vnp4_2() -> Pair:
     return pair
 
 
-def crosses(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
+def check_crossing(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
     """Process a frame by both forms of VNP4₁ and compare; the user metadata."""
     given = {"src": port, "size": len(frame)}
     packet_out = b""
@@ -112,22 +112,22 @@ def crosses(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
         assert (out_port, expected) == (CPU_PORT, port.to_bytes(layouts.PACKET_IN.size, "big") + out)
     else:
         assert (out_port, expected[layouts.TUSER.size :]) == (QUEUE_PORT, out)
-        assert unpack(layouts.TUSER, expected) == {
-            name: metadata[name] for name in unpack(layouts.TUSER, expected)
+        assert unpack_header(layouts.TUSER, expected) == {
+            name: metadata[name] for name in unpack_header(layouts.TUSER, expected)
         }
     return metadata
 
 
-def leaves(pair: Pair, shim: Mapping[str, int], frame: bytes) -> dict[str, int]:
+def check_leaving(pair: Pair, shim: Mapping[str, int], frame: bytes) -> dict[str, int]:
     """Process a frame from the queue by both forms of VNP4₂ and compare; the user metadata."""
     out, metadata = pair.xsa.process_with_metadata(frame, shim)
     ports: list[int] = []
     if out is not None and metadata["group"]:
-        back = None if metadata["kind"] in (Kind.ACK, Kind.RESULT) else metadata["src"]
+        back = None if metadata["kind"] in (FrameKind.ACK, FrameKind.RESULT) else metadata["src"]
         ports = [port for port in GROUPS.get(metadata["group"], ()) if port != back]
     elif out is not None and metadata["dst"] & DROP_PORT != DROP_PORT:
         ports = [metadata["dst"] & DROP_PORT]
-    expected = pair.v1model.process(QUEUE_PORT, pack(layouts.TUSER, dict(shim)) + frame)
+    expected = pair.v1model.process(QUEUE_PORT, pack_header(layouts.TUSER, dict(shim)) + frame)
     assert expected == [(port, out) for port in ports]
     assert metadata["drop"] == (out is None)
     return metadata
@@ -135,16 +135,16 @@ def leaves(pair: Pair, shim: Mapping[str, int], frame: bytes) -> dict[str, int]:
 
 # --- frames
 _BASES = [
-    *(update(source).encode() for source in (WORKER, NEIGHBOUR, STRANGER)),
-    *(ack(destination).encode() for destination in (WORKER, NEIGHBOUR, STRANGER)),
+    *(make_update(source).encode() for source in (WORKER, NEIGHBOUR, STRANGER)),
+    *(make_ack(destination).encode() for destination in (WORKER, NEIGHBOUR, STRANGER)),
     replace(
-        ack(), flags=layouts.Flag.STATUS, status={field.name: 2 for field in layouts.STATUS.fields}
+        make_ack(), flags=layouts.Flag.STATUS, status={field.name: 2 for field in layouts.STATUS.fields}
     ).encode(),
-    update(WORKER, STRANGER).encode(),
-    replace(update(CHILD), count=3, flags=layouts.Flag.AGGREGATED).encode(),
-    replace(update(NEIGHBOUR), count=2).encode(),
-    with_bytes(update().encode(), IPV4_TOS, b"\xfc"),
-    with_bytes(update().encode(), 0, b"\xff" * 6),
+    make_update(WORKER, STRANGER).encode(),
+    replace(make_update(CHILD), count=3, flags=layouts.Flag.AGGREGATED).encode(),
+    replace(make_update(NEIGHBOUR), count=2).encode(),
+    with_bytes(make_update().encode(), IPV4_TOS, b"\xfc"),
+    with_bytes(make_update().encode(), 0, b"\xff" * 6),
 ]
 _HEADERS = layouts.GRADIENT_OFFSET + 8
 
@@ -169,7 +169,7 @@ def frames(draw: st.DrawFn) -> bytes:
 def shims(draw: st.DrawFn) -> dict[str, int]:
     """Any tuser; often of a known kind, cluster and port."""
     usual = {
-        "kind": st.sampled_from(list(Kind)),
+        "kind": st.sampled_from(list(FrameKind)),
         "cluster": st.sampled_from([0, *CLUSTERS]),
         "dst": st.sampled_from([0, 0, SERVER_PORT, DROP_PORT]),
         "src": st.sampled_from([WORKER_PORT, SERVER_PORT]),
@@ -187,13 +187,13 @@ def shims(draw: st.DrawFn) -> dict[str, int]:
 @settings(max_examples=400)
 @given(port=st.sampled_from([WORKER_PORT, SERVER_PORT, STRANGER_PORT, CPU_PORT]), frame=frames())
 def test_vnp4_1_frame_for_frame(vnp4_1: Pair, port: int, frame: bytes) -> None:
-    crosses(vnp4_1, port, frame)
+    check_crossing(vnp4_1, port, frame)
 
 
 @settings(max_examples=400)
 @given(shim=shims(), frame=frames())
 def test_vnp4_2_frame_for_frame(vnp4_2: Pair, shim: dict[str, int], frame: bytes) -> None:
-    leaves(vnp4_2, shim, frame)
+    check_leaving(vnp4_2, shim, frame)
 
 
 # --- cases that the random frames must not miss
@@ -201,26 +201,30 @@ def test_vnp4_2_frame_for_frame(vnp4_2: Pair, shim: dict[str, int], frame: bytes
 
 def test_updates_acks_strangers_and_control_messages_differ(vnp4_1: Pair) -> None:
     kinds = [
-        crosses(vnp4_1, WORKER_PORT, frame.encode())["kind"] for frame in (update(), ack(), update(STRANGER))
+        check_crossing(vnp4_1, WORKER_PORT, frame.encode())["kind"]
+        for frame in (make_update(), make_ack(), make_update(STRANGER))
     ]
-    assert kinds == [Kind.UPDATE, Kind.ACK, Kind.BYPASS]
-    assert crosses(vnp4_1, WORKER_PORT, with_bytes(update().encode(), IPV4_TOS, b"\xfc"))["punt"] == 1
-    assert crosses(vnp4_1, CPU_PORT, update().encode())["dst"] == STRANGER_PORT
+    assert kinds == [FrameKind.UPDATE, FrameKind.ACK, FrameKind.BYPASS]
+    assert (
+        check_crossing(vnp4_1, WORKER_PORT, with_bytes(make_update().encode(), IPV4_TOS, b"\xfc"))["punt"]
+        == 1
+    )
+    assert check_crossing(vnp4_1, CPU_PORT, make_update().encode())["dst"] == STRANGER_PORT
 
 
 def test_results_are_broadcast_or_go_to_the_parent(vnp4_2: Pair) -> None:
-    shim = {field.name: 0 for field in layouts.TUSER.fields} | {"kind": int(Kind.RESULT)}
-    assert leaves(vnp4_2, shim | {"cluster": 9}, update().encode())["group"] == 7
-    assert leaves(vnp4_2, shim | {"cluster": 5}, update().encode())["dst"] == SERVER_PORT
-    assert leaves(vnp4_2, shim | {"cluster": 6}, update().encode())["drop"] == 1
+    shim = {field.name: 0 for field in layouts.TUSER.fields} | {"kind": int(FrameKind.RESULT)}
+    assert check_leaving(vnp4_2, shim | {"cluster": 9}, make_update().encode())["group"] == 7
+    assert check_leaving(vnp4_2, shim | {"cluster": 5}, make_update().encode())["dst"] == SERVER_PORT
+    assert check_leaving(vnp4_2, shim | {"cluster": 6}, make_update().encode())["drop"] == 1
 
 
 def test_acks_get_status_and_checksum_and_go_to_their_group(vnp4_2: Pair) -> None:
     shim = {field.name: 0 for field in layouts.TUSER.fields} | {
-        "kind": int(Kind.ACK), "cluster": 5, "src": SERVER_PORT, "occupancy": 3,
+        "kind": int(FrameKind.ACK), "cluster": 5, "src": SERVER_PORT, "occupancy": 3,
     }  # fmt: skip
-    metadata = leaves(vnp4_2, shim, ack().encode())
+    metadata = check_leaving(vnp4_2, shim, make_ack().encode())
     assert (metadata["group"], metadata["rewritten"]) == (6, 1)
-    flooded = leaves(vnp4_2, shim | {"kind": 0, "src": WORKER_PORT}, b"\xff" * 6 + bytes(54))
+    flooded = check_leaving(vnp4_2, shim | {"kind": 0, "src": WORKER_PORT}, b"\xff" * 6 + bytes(54))
     assert flooded["group"] == FLOOD_GROUP
-    assert leaves(vnp4_2, shim | {"kind": 0}, bytes(60))["drop"] == 1
+    assert check_leaving(vnp4_2, shim | {"kind": 0}, bytes(60))["drop"] == 1

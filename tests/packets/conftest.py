@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from olafctl.control.deploy import current, deploy, find
-from olafctl.control.destroy import destroy
-from olafctl.control.store import Store, folder_of, pick
+from olafctl.control.deploy import current_testbed, deploy_testbed, find_deployment
+from olafctl.control.destroy import destroy_deployment
+from olafctl.control.store import Store, folder_of, pick_store
 from olafctl.daemon.keeping import LocalClient
 from olafctl.network import interfaces
 from olafctl.targets import registry, testbeds
@@ -21,7 +21,7 @@ from tests.packets import mixed
 from tests.packets.live import Live
 
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
-TARGETS = registry.names()
+TARGETS = registry.target_names()
 MIXED = [int(seed) for seed in os.environ.get("OLAF_MIXED", "1,2").split(",")]
 """Seeds of the testbeds of all modes that are deployed, too."""
 BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "software") for seed in MIXED]
@@ -52,7 +52,7 @@ def _params(beds: Iterable[tuple[str, str]]) -> list[Any]:
 def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The store of a running deployment."""
     if NAMED:
-        yield pick(NAMED)
+        yield pick_store(NAMED)
         return
     bed, target = request.param
     with _deployed(bed, target, tmp_path_factory) as store:
@@ -85,7 +85,7 @@ def live(session: Live) -> Iterator[Live]:
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A deployment of several engines."""
     if NAMED:
-        with _seen(pick(NAMED)) as live:
+        with _seen(pick_store(NAMED)) as live:
             if len(live.testbed.engines) == 1:
                 pytest.skip("needs a testbed of several engines")
             yield live
@@ -104,7 +104,7 @@ def tree(tree_session: Live) -> Iterator[Live]:
 
 @contextmanager
 def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterator[Store]:
-    missing = registry.get(target).missing()
+    missing = registry.get_target(target).missing()
     if missing:
         pytest.skip(f"the target {target} needs {', '.join(missing)}")
     if target == "bmv2" and (reason := interfaces.why_not()):
@@ -119,22 +119,22 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
         text = path.read_text() if name else mixed.testbed(int(seed))
         if history:  # room for more clusters
             text = text.replace("indices: 8", "indices: 16")
-        testbed = testbeds.load(path, f"target: {target}\n{text}")
-        if problems := registry.get(target).problems(testbed, folder_of(testbed.name)):
+        testbed = testbeds.load_testbed(path, f"target: {target}\n{text}")
+        if problems := registry.get_target(target).problems(testbed, folder_of(testbed.name)):
             pytest.skip(f"the target {target} cannot run it here: {problems[0]}")
-        deploy(testbed, lambda step: None)
+        deploy_testbed(testbed, lambda step: None)
         store = Store(folder_of(testbed.name))
         try:
             if history:
-                mixed.live_through(lambda: current(store), int(history), LocalClient(store).call)
+                mixed.live_through(lambda: current_testbed(store), int(history), LocalClient(store).call)
             yield store
         finally:
-            destroy(store)
+            destroy_deployment(store)
 
 
 @contextmanager
 def _seen(store: Store) -> Iterator[Live]:
-    testbed, running = find(store)
+    testbed, running = find_deployment(store)
     assert running is not None, "it does not run: olafctl deploy it first"
     live = Live(store, testbed, running)
     try:

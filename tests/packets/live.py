@@ -19,7 +19,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from olafctl.control import devices
-from olafctl.control.deploy import current, recorded
+from olafctl.control.deploy import current_testbed, recorded_testbed
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
 from olafctl.daemon.keeping import LocalClient
@@ -152,12 +152,12 @@ class Live:
 
     def look(self) -> None:
         """Read the testbed again, with its members as they are now."""
-        self.testbed = current(self.store)
+        self.testbed = current_testbed(self.store)
 
     @property
     def changed(self) -> bool:
         """Whether the members are others than those of the testbed's text."""
-        return self.testbed.workers != recorded(self.store).workers
+        return self.testbed.workers != recorded_testbed(self.store).workers
 
     # Frames in and out
 
@@ -288,7 +288,7 @@ class Live:
     def refused(self, engine: str = "") -> Counter[Refusal]:
         """Return how many frames VNP4₁ of an engine, or of the only one, has refused for each reason."""
         device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
-        with devices.watching(self.running) as sessions:
+        with devices.watch_devices(self.running) as sessions:
             counted = sessions[device].direct_counters(REFUSALS)
         packets = {entry.key: count.packets for entry, count in counted.items()}
         entries = {reason: TableEntry(REFUSALS, {"reason": reason}, "refuse") for reason in Refusal}

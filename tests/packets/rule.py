@@ -24,7 +24,7 @@ class Name(StrEnum):
     UNKNOWN = "any other"
 
 
-class Place(StrEnum):
+class RulePlace(StrEnum):
     """Where a frame comes in."""
 
     OWN = "its own port"
@@ -34,7 +34,7 @@ class Place(StrEnum):
     BELOW = "another link from below"
 
 
-class Frame(StrEnum):
+class RuleFrame(StrEnum):
     """What comes in: frames, then control messages."""
 
     UPDATE = "UPDATE to a server or the engine"
@@ -67,36 +67,36 @@ class Wrong(NamedTuple):
     """What a probe sets: fields of the Olaf header, ``mac``, ``dport``, or epochs that it is ``later``."""
 
 
-FRAMES = (Frame.UPDATE, Frame.ANSWER, Frame.OTHER)
-MESSAGES = (Frame.JOIN, Frame.JOIN_SERVER, Frame.LEAVE, Frame.MESSAGE)
+FRAMES = (RuleFrame.UPDATE, RuleFrame.ANSWER, RuleFrame.OTHER)
+MESSAGES = (RuleFrame.JOIN, RuleFrame.JOIN_SERVER, RuleFrame.LEAVE, RuleFrame.MESSAGE)
 
 _NOWHERE: Sequence[Verdict] = (*(Refusal.PORT,) * len(FRAMES), *(Reason.NOT_A_MEMBER,) * len(MESSAGES))
 _PASSES: Sequence[Verdict] = (Fate.PASSES,) * len(FRAMES)
 _FROM_BELOW: Sequence[Verdict] = (Fate.QUEUE, Fate.PASSES, Fate.PASSES)
 _NO_MEMBER: Sequence[Verdict] = (Reason.BAD_MESSAGE, Reason.OK, Reason.NOT_A_MEMBER)
 
-_ROWS: Mapping[tuple[Name, Place], Sequence[Verdict]] = {
-    (Name.WORKER, Place.OWN): (*_FROM_BELOW, Reason.OK, Reason.BAD_MESSAGE, Reason.OK, Reason.OK),
-    (Name.WORKER, Place.OTHER): _NOWHERE,
-    (Name.WORKER, Place.BELOW): _FROM_BELOW,
-    (Name.SERVER, Place.OWN): (
+_ROWS: Mapping[tuple[Name, RulePlace], Sequence[Verdict]] = {
+    (Name.WORKER, RulePlace.OWN): (*_FROM_BELOW, Reason.OK, Reason.BAD_MESSAGE, Reason.OK, Reason.OK),
+    (Name.WORKER, RulePlace.OTHER): _NOWHERE,
+    (Name.WORKER, RulePlace.BELOW): _FROM_BELOW,
+    (Name.SERVER, RulePlace.OWN): (
         *(Fate.PASSES, Fate.MEMBERS, Fate.PASSES),
         *(Reason.FAILED, Reason.OK, Reason.OK, Reason.NOT_A_MEMBER),
     ),
-    (Name.SERVER, Place.OTHER): _NOWHERE,
-    (Name.SERVER, Place.BELOW): _NOWHERE[: len(FRAMES)],
-    (Name.ENGINE, Place.ANY): _NOWHERE,
-    (Name.BETWEEN, Place.LINK): _FROM_BELOW,
-    (Name.BETWEEN, Place.ANY): _NOWHERE,
-    (Name.BETWEEN, Place.BELOW): _NOWHERE[: len(FRAMES)],
-    (Name.UNUSED, Place.ANY): _NOWHERE,
-    (Name.UNUSED, Place.BELOW): _NOWHERE[: len(FRAMES)],
-    (Name.HOST, Place.OWN): (*_PASSES, Reason.FAILED, *_NO_MEMBER),
-    (Name.HOST, Place.OTHER): (*_PASSES, *(Reason.NOT_A_MEMBER,) * len(MESSAGES)),
-    (Name.UNKNOWN, Place.ANY): (*_PASSES, Reason.OK, *_NO_MEMBER),
+    (Name.SERVER, RulePlace.OTHER): _NOWHERE,
+    (Name.SERVER, RulePlace.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.ENGINE, RulePlace.ANY): _NOWHERE,
+    (Name.BETWEEN, RulePlace.LINK): _FROM_BELOW,
+    (Name.BETWEEN, RulePlace.ANY): _NOWHERE,
+    (Name.BETWEEN, RulePlace.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.UNUSED, RulePlace.ANY): _NOWHERE,
+    (Name.UNUSED, RulePlace.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.HOST, RulePlace.OWN): (*_PASSES, Reason.FAILED, *_NO_MEMBER),
+    (Name.HOST, RulePlace.OTHER): (*_PASSES, *(Reason.NOT_A_MEMBER,) * len(MESSAGES)),
+    (Name.UNKNOWN, RulePlace.ANY): (*_PASSES, Reason.OK, *_NO_MEMBER),
 }
 
-TABLE: Mapping[tuple[Name, Place, Frame], Verdict] = {
+TABLE: Mapping[tuple[Name, RulePlace, RuleFrame], Verdict] = {
     (*row, frame): verdict
     for row, verdicts in _ROWS.items()
     for frame, verdict in zip((*FRAMES, *MESSAGES), verdicts, strict=False)
@@ -131,10 +131,10 @@ UPDATES = (
 """In the order in which they are looked at."""
 
 
-def verdict(name: Name, own: bool, frame: Frame) -> Verdict:
+def verdict(name: Name, own: bool, frame: RuleFrame) -> Verdict:
     """Return what becomes of what comes in by the name's own front port, or another one."""
-    place = Place.OWN if own else Place.OTHER
-    return TABLE[name, place if (name, place, frame) in TABLE else Place.ANY, frame]
+    place = RulePlace.OWN if own else RulePlace.OTHER
+    return TABLE[name, place if (name, place, frame) in TABLE else RulePlace.ANY, frame]
 
 
 def markdown() -> str:

@@ -18,7 +18,7 @@ def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes) ->
     message = udp(worker, live.server, 20301) / Raw(action)
     message[IP].tos = live.testbed.control_tos
     sent = bytes(whole(message))
-    with devices.controlling(live.running) as sessions:
+    with devices.control_devices(live.running) as sessions:
         assert live.exchange((worker, sent)) == {}
         packet = next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE))
     assert packet.payload == sent
@@ -32,7 +32,7 @@ def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
     message[IP].tos = live.testbed.control_tos
     del message[IP].chksum
     sent = bytes(whole(message))
-    with devices.controlling(live.running) as sessions, live.counting() as counted:
+    with devices.control_devices(live.running) as sessions, live.counting() as counted:
         assert live.exchange((worker, sent)) == {}
         assert next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE)).payload == sent
     assert counted["in_updates"] == 0
@@ -43,7 +43,7 @@ def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
     needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
-    with devices.controlling(live.running) as sessions:
+    with devices.control_devices(live.running) as sessions:
         for block in (VNP4_1, VNP4_2):
             sessions[live.device(worker, block)].packet_out(answer, {"egress_port": worker.port})
             live.expect(worker.port, answer)

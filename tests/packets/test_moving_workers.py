@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from olafctl.control.deploy import deploy
+from olafctl.control.deploy import deploy_testbed
 from olafctl.membership.model import Cluster, Member
 from olafctl.targets import testbeds
 from olafctl.testbed.topology import Topology
@@ -101,8 +101,9 @@ def crossed(tree: Live, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     assert before.text.count(here) == 1
 
     def to(text: str, ready: Ready = lambda: None) -> None:
-        outcome = deploy(
-            testbeds.load(before.source, text), lambda step: ready() if step.startswith("closing") else None
+        outcome = deploy_testbed(
+            testbeds.load_testbed(before.source, text),
+            lambda step: ready() if step.startswith("closing") else None,
         )
         assert not outcome.started
         tree.look()

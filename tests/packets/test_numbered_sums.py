@@ -11,8 +11,8 @@ from olafctl.daemon.api import olaf_pb2
 from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire import control
-from olafctl.wire.control import Action
-from olafctl.wire.frames import unpack
+from olafctl.wire.control import ControlAction
+from olafctl.wire.frames import unpack_header
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput
@@ -142,7 +142,7 @@ def test_numbers_go_on_after_a_new_h_forced_sums_and_halt(live: Live, cluster: C
     for call, halted in (("Halt", 1), ("Resume", 0)):
         live.ask(call, cluster=cluster.name)
         for worker in cluster.workers:
-            assert unpack(control.HALT, live.next_message(worker))["halted"] == halted
+            assert unpack_header(control.HALT, live.next_message(worker))["halted"] == halted
         if halted:
             assert exchange(live, cluster, (first, 4)) == []
     # What was dropped while it was halted may come again.
@@ -176,8 +176,8 @@ def test_help_is_passed_on_and_nothing_is_reset_by_it(live: Live, cluster: Clust
         live.ask("Help", cluster=cluster.name, segment=0, round=1, worker=asker.name)
         for other in cluster.workers:
             if other is not asker:
-                fields = unpack(control.HELP, live.next_message(other))
-                assert (fields["action"], fields["round"]) == (Action.HELP, 1)
+                fields = unpack_header(control.HELP, live.next_message(other))
+                assert (fields["action"], fields["round"]) == (ControlAction.HELP, 1)
     again = [(worker, 2) for worker in cluster.workers]
     assert seen(exchange(live, cluster, *again)) == [(2, count, total(*again))]
 

@@ -11,8 +11,8 @@ from scapy.packet import Packet
 from olafctl.membership.model import Cluster, Member
 from olafctl.queue.registers import Command
 from olafctl.wire import control
-from olafctl.wire.control import Action
-from olafctl.wire.frames import unpack
+from olafctl.wire.control import ControlAction
+from olafctl.wire.frames import unpack_header
 from olafctl.wire.layouts import Flag, FrameType, Refusal
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
@@ -168,11 +168,11 @@ def test_a_halted_cluster_keeps_its_partial_sum(live: Live) -> None:
     live.exchange(*_all(live, [first], 1))
     with live.counting() as counted, _halted(live, cluster):
         for worker in cluster.workers:
-            assert unpack(control.HALT, live.next_message(worker))["halted"] == 1
+            assert unpack_header(control.HALT, live.next_message(worker))["halted"] == 1
         assert live.exchange(*_all(live, others, 1)) == {}
     assert counted["dropped_halted"] == len(others)
     for worker in cluster.workers:
-        assert unpack(control.HALT, live.next_message(worker))["halted"] == 0
+        assert unpack_header(control.HALT, live.next_message(worker))["halted"] == 0
     [result] = results(live, cluster, live.exchange(*_all(live, others, 1)))
     assert result.values.tobytes() == _sum(cluster).tobytes()
 
@@ -184,8 +184,8 @@ def test_help_is_passed_on_to_the_other_members(live: Live) -> None:
         worker.name for worker in others
     ]
     for other in others:
-        fields = unpack(control.HELP, live.next_message(other))
-        assert (fields["action"], fields["segment"], fields["round"]) == (Action.HELP, 0, 9)
+        fields = unpack_header(control.HELP, live.next_message(other))
+        assert (fields["action"], fields["segment"], fields["round"]) == (ControlAction.HELP, 0, 9)
         assert (fields["asker_addr"], fields["asker_port"]) == (int(asker.ip), asker.udp_port)
 
 

@@ -10,11 +10,11 @@ from olafctl.membership import limits
 from olafctl.membership.model import Host, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, pack
+from olafctl.wire.frames import Datagram, Endpoint, pack_header
 from olafctl.wire.layouts import FrameType, Refusal
 from tests.packets.conftest import needs
 from tests.packets.live import STRANGER_MAC, Live
-from tests.packets.rule import UPDATES, Fate, Frame, Name, Verdict, verdict
+from tests.packets.rule import UPDATES, Fate, Name, RuleFrame, Verdict, verdict
 
 BATCH = 24
 """Frames between two looks at what arrives: BMv2 drops what comes to a port at which 64 wait."""
@@ -119,7 +119,7 @@ class Probes:
             yield name, Host("between", 0, STRANGER_MAC, BETWEEN[number], bed.udp_port)
         yield Name.UNKNOWN, Host("unknown", 0, STRANGER_MAC, UNKNOWN, 41000)
 
-    def _frames(self, source: Host) -> Iterator[tuple[Frame, bytes, Host, Refusal | None]]:
+    def _frames(self, source: Host) -> Iterator[tuple[RuleFrame, bytes, Host, Refusal | None]]:
         """Frames of each kind with that source, to whom they are, and what is wrong with them at its port."""
         bed = self.testbed
         cluster = bed.cluster_of(source) if isinstance(source, Member) else bed.clusters[0]
@@ -129,16 +129,16 @@ class Probes:
             for wrong, fields in (*wrongs, (None, {})):
                 epoch = (cluster.epoch + int(fields.get("later", 0))) % limits.EPOCHS
                 frame = self._olaf(source, to, FrameType.UPDATE, {"epoch": epoch, **fields})
-                yield Frame.UPDATE, frame, to, wrong
+                yield RuleFrame.UPDATE, frame, to, wrong
         for kind in (FrameType.ACK, FrameType.RESULT):
             for to in cluster.workers[:2]:
-                yield Frame.ANSWER, self._olaf(source, to, kind, {"epoch": cluster.epoch}), to, None
+                yield RuleFrame.ANSWER, self._olaf(source, to, kind, {"epoch": cluster.epoch}), to, None
         datagram = self._datagram(source, self._server, 53, b"")
-        yield Frame.OTHER, datagram, self._server, None
+        yield RuleFrame.OTHER, datagram, self._server, None
         datagram = self._datagram(source, self._server, bed.udp_port, bytes(60))
         flags = layouts.ETHERNET.size + layouts.IPV4.offset("flags") // 8
-        yield Frame.OTHER, datagram[:flags] + b"\x20\x00" + datagram[flags + 2 :], self._server, None
-        yield Frame.OTHER, self._olaf(source, self._server, FrameType.INIT, {}), self._server, None
+        yield RuleFrame.OTHER, datagram[:flags] + b"\x20\x00" + datagram[flags + 2 :], self._server, None
+        yield RuleFrame.OTHER, self._olaf(source, self._server, FrameType.INIT, {}), self._server, None
 
     def _olaf(self, source: Host, to: Host, kind: FrameType, fields: Mapping[str, int | str]) -> bytes:
         """Return an Olaf frame with these fields of its header, or another ``mac`` or ``dport`` than
@@ -146,7 +146,9 @@ class Probes:
         header = {"version": layouts.VERSION, "frame_type": int(kind), "count": 1, "seq": self._made + 1}
         header |= {name: int(value) for name, value in fields.items() if name in _OLAF_FIELDS}
         port = int(fields.get("dport", self.testbed.udp_port if isinstance(to, Member) else to.udp_port))
-        return self._datagram(source, to, port, pack(layouts.OLAF, header), str(fields.get("mac", to.mac)))
+        return self._datagram(
+            source, to, port, pack_header(layouts.OLAF, header), str(fields.get("mac", to.mac))
+        )
 
     def _datagram(self, source: Host, to: Host, port: int, body: bytes, mac: str = "") -> bytes:
         self._made += 1

@@ -18,7 +18,7 @@ LONG = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Group:
+class EngineGroup:
     """A cluster with two workers at a lower engine, and others whose updates can meet theirs at the root."""
 
     leaf: str
@@ -27,7 +27,7 @@ class Group:
     others: tuple[Member, ...]
 
 
-def group(tree: Live) -> Group:
+def group(tree: Live) -> EngineGroup:
     """Return the first whose others are at other engines, else the first. Skips the test without one."""
     topology = Topology(tree.testbed)
     found = []
@@ -36,9 +36,9 @@ def group(tree: Live) -> Group:
             here = [worker for worker in cluster.workers if topology.home(worker) == engine.name]
             apart = [worker for worker in cluster.workers if worker not in here]
             if len(here) >= 2 and apart and topology.top(cluster) == root(tree):
-                return Group(engine.name, cluster, (here[0], here[1]), tuple(apart))
+                return EngineGroup(engine.name, cluster, (here[0], here[1]), tuple(apart))
             if len(here) >= 3:
-                found.append(Group(engine.name, cluster, (here[0], here[1]), tuple(here[2:])))
+                found.append(EngineGroup(engine.name, cluster, (here[0], here[1]), tuple(here[2:])))
     if not found:
         pytest.skip("needs a cluster of three workers, two of them at one engine below the root")
     return found[0]

@@ -9,7 +9,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from olafctl.control.pipeline import REFUSALS, VNP4_1
-from olafctl.control.status import status
+from olafctl.control.status import read_status
 from olafctl.targets.interface import device_name
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
@@ -105,7 +105,7 @@ def test_status_reports_what_was_refused_and_why(live: Live) -> None:
 def _shown(live: Live) -> dict[str, int]:
     """Return the refused frames in a status, by reason; of several engines the root's."""
     name = device_name(live.testbed, live.testbed.root.name, VNP4_1)
-    table = status(live.store)["devices"][name]["tables"][REFUSALS]
+    table = read_status(live.store)["devices"][name]["tables"][REFUSALS]
     return {entry["key"]: entry["packets"] for entry in table["entries"]}
 
 

@@ -56,17 +56,17 @@ def _by_reason(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
     return found
 
 
-def _allowed(reason: str) -> bool:
+def _allowed_reasons(reason: str) -> bool:
     return any(re.search(pattern, reason) for pattern in ALLOWED.values())
 
 
-def _forbidden(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+def _forbidden_skips(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
     if STRICT not in os.environ:
         return {}
-    return {reason: nodes for reason, nodes in _by_reason(reporter).items() if not _allowed(reason)}
+    return {reason: nodes for reason, nodes in _by_reason(reporter).items() if not _allowed_reasons(reason)}
 
 
-def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
+def _find_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
     """None in a process of pytest-xdist."""
     if hasattr(config, "workerinput"):
         return None
@@ -75,12 +75,12 @@ def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if (reporter := _reporter(session.config)) is None:
+    if (reporter := _find_reporter(session.config)) is None:
         return
     if path := os.environ.get(RECORD):
         nodes = (node for nodes in _by_reason(reporter).values() for node in nodes)
         Path(path).write_text("".join(f"{node}\n" for node in nodes))
-    if session.exitstatus == pytest.ExitCode.OK and _forbidden(reporter):
+    if session.exitstatus == pytest.ExitCode.OK and _forbidden_skips(reporter):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -93,6 +93,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             counts = {"test": len(nodes) - files, "file": files}
             text = " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n)
             terminalreporter.write_line(f"{text} skipped: {reason}")
-    for reason, nodes in _forbidden(terminalreporter).items():
+    for reason, nodes in _forbidden_skips(terminalreporter).items():
         terminalreporter.section(f"must not skip with everything installed: {reason}", red=True)
         terminalreporter.write_line("\n".join(nodes))

@@ -3,13 +3,13 @@
 import pytest
 
 from olafswitch.errors import BadInput
-from olafswitch.ports.spec import PortSpec, parse
+from olafswitch.ports.spec import PortSpec, parse_ports
 from olafswitch.ports.transport import Transport
 
 
 def test_each_kind() -> None:
     given = ["1=veth:eth0", "2=unix:/run/a:b.sock", "3=pcap:in.pcap,out.pcap", "4=tap:t0", "0=pcap:,out"]
-    assert parse(given, 510) == [
+    assert parse_ports(given, 510) == [
         PortSpec(1, Transport.VETH, "eth0"),
         PortSpec(2, Transport.UNIX, "/run/a:b.sock"),
         PortSpec(3, Transport.PCAP, "in.pcap,out.pcap"),
@@ -37,10 +37,10 @@ def test_each_kind() -> None:
 )
 def test_wrong_ones(text: str, word: str) -> None:
     with pytest.raises(BadInput, match=word):
-        parse([text], 510)
+        parse_ports([text], 510)
 
 
 def test_a_number_given_twice_and_all_problems_at_once() -> None:
     with pytest.raises(BadInput) as caught:
-        parse(["1=veth:a", "1=veth:b", "x"], 510)
+        parse_ports(["1=veth:a", "1=veth:b", "x"], 510)
     assert [problem.where for problem in caught.value.problems] == ["--port 1=veth:b", "--port x"]

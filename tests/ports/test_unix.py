@@ -12,8 +12,8 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 50)
     folder.mkdir()
     with (
-        unix.listen(folder / "a.sock", socket.SOCK_SEQPACKET) as listening,
-        unix.connect(folder / "a.sock", socket.SOCK_SEQPACKET) as near,
+        unix.listen_at(folder / "a.sock", socket.SOCK_SEQPACKET) as listening,
+        unix.connect_to(folder / "a.sock", socket.SOCK_SEQPACKET) as near,
     ):
         far, _ = listening.accept()
         near.send(b"frame")
@@ -22,14 +22,14 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
 
 
 def test_a_dead_socket_is_replaced_and_a_living_one_is_not(tmp_path: Path) -> None:
-    unix.listen(tmp_path / "a.sock", socket.SOCK_STREAM).close()
-    living = unix.listen(tmp_path / "a.sock", socket.SOCK_STREAM)
+    unix.listen_at(tmp_path / "a.sock", socket.SOCK_STREAM).close()
+    living = unix.listen_at(tmp_path / "a.sock", socket.SOCK_STREAM)
     with living, pytest.raises(FileExistsError, match="in use"):
-        unix.listen(tmp_path / "a.sock", socket.SOCK_STREAM)
+        unix.listen_at(tmp_path / "a.sock", socket.SOCK_STREAM)
 
 
 def test_a_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a.sock").write_text("precious")
     with pytest.raises(FileExistsError):
-        unix.listen(tmp_path / "a.sock", socket.SOCK_STREAM)
+        unix.listen_at(tmp_path / "a.sock", socket.SOCK_STREAM)
     assert (tmp_path / "a.sock").read_text() == "precious"

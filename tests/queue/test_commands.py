@@ -8,7 +8,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput
 from olaftest.queue.conform import GEOMETRIES
 from olaftest.queue.model import QueueModel
-from olaftest.queue.traffic import update
+from olaftest.queue.traffic import make_update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT, gradients
@@ -28,7 +28,7 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
     queue = new_queue(Geometry())
     queue.registers.configure(0, 15, IndexSettings(Mode.ISWITCH, threshold=5))
     for index in range(12):
-        queue.offer(*update(index, 1, gradients(1)))
+        queue.offer(*make_update(index, 1, gradients(1)))
     queue.run(queue.cycle + 60)
     queue.reset()
     shown = queue.registers.read_all()
@@ -36,9 +36,9 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
         name for name, register in BY_NAME.items() if register.reset != 0 and name in shown and shown[name]
     }
     assert queue.registers.settings_of(3) == IndexSettings()
-    queue.offer(*update(3, 1, gradients(4)))
+    queue.offer(*make_update(3, 1, gradients(4)))
     queue.settle(LIMIT)
-    (left,) = queue.take()
+    (left,) = queue.take_departures()
     assert left.frame[64:] == gradients(4)
 
 

@@ -8,11 +8,11 @@ import pytest
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.layouts import FrameKind, FrameType
 from olafctl.wire.modes import Mode
-from olaftest.queue.comparison import Comparison
+from olaftest.queue.comparison import QueueComparison
 from olaftest.queue.model import QueueModel
-from olaftest.queue.traffic import Frame, update
+from olaftest.queue.traffic import Frame, make_update
 
 from .test_rules import gradients
 
@@ -22,7 +22,7 @@ THRESHOLD = 3
 
 
 def _contribution(index: int, member: int, sequence: int) -> Frame:
-    return update(index, member + 1, gradients(1, member), seq=sequence, member=member, epoch=sequence)
+    return make_update(index, member + 1, gradients(1, member), seq=sequence, member=member, epoch=sequence)
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -35,7 +35,7 @@ def test_a_command_does_in_each_state_what_the_golden_model_does(command: Comman
         if command is Command.SET or (after is mode and threshold == THRESHOLD)
     ]
     with QueueModel(build_queue(GEOMETRY)) as model:
-        comparison = Comparison(model, GEOMETRY)
+        comparison = QueueComparison(model, GEOMETRY)
         for number, (given, came) in enumerate(product(settings, range(THRESHOLD + 1))):
             index = number % GEOMETRY.indices
             before = IndexSettings(mode, threshold=THRESHOLD)
@@ -54,19 +54,23 @@ def test_a_command_does_in_each_state_what_the_golden_model_does(command: Comman
         comparison.check_rest()
 
 
-@pytest.mark.parametrize("kind", [Kind.ACK, Kind.RESULT, Kind.BYPASS])
-def test_an_ack_alone_teaches_a_version(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FrameKind.ACK, FrameKind.RESULT, FrameKind.BYPASS])
+def test_an_ack_alone_teaches_a_version(kind: FrameKind) -> None:
     """The other kinds carry the same bytes, for an index that exists."""
     settings = IndexSettings(Mode.OLAF, stale_enable=1, stale_bound=2)
-    types = {Kind.ACK: FrameType.ACK, Kind.RESULT: FrameType.RESULT, Kind.BYPASS: FrameType.UPDATE}
+    types = {
+        FrameKind.ACK: FrameType.ACK,
+        FrameKind.RESULT: FrameType.RESULT,
+        FrameKind.BYPASS: FrameType.UPDATE,
+    }
     with QueueModel(build_queue(GEOMETRY)) as model:
-        comparison = Comparison(model, GEOMETRY)
+        comparison = QueueComparison(model, GEOMETRY)
         comparison.command(Command.SET, 3, 3, settings)
-        sidecar, frame = update(3, 0, gradients(1), kind=types[kind], weights_version=90)
+        sidecar, frame = make_update(3, 0, gradients(1), kind=types[kind], weights_version=90)
         comparison.offer(replace(sidecar, kind=kind), frame)
         comparison.settle()
         comparison.command(Command.GET, 3, 3, settings)
-        comparison.offer(*update(3, 1, gradients(1), weights_version=1))
+        comparison.offer(*make_update(3, 1, gradients(1), weights_version=1))
         comparison.settle()
-        assert comparison.golden.counters["dropped_stale"] == (kind is Kind.ACK)
+        assert comparison.golden.counters["dropped_stale"] == (kind is FrameKind.ACK)
         comparison.check_counters()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from olafctl.queue.registers import BY_NAME
-from olafctl.wire.layouts import Kind
+from olafctl.wire.layouts import FrameKind
 from olaftest.queue.model import Departure, QueueModel, Sidecar
-from olaftest.queue.traffic import Frame, update
+from olaftest.queue.traffic import Frame, make_update
 
 from .test_rules import LIMIT, bits, conserved, gradients, held
 
@@ -20,7 +20,7 @@ WHOLE = (1 << 64) - 1
 
 def of_size(size: int, length: int, values: int = 1) -> Frame:
     """Return an update that declares a size and a UDP length that are not those of its frame."""
-    sidecar, frame = update(3, 1, gradients(1, count=values), udp_length=length)
+    sidecar, frame = make_update(3, 1, gradients(1, count=values), udp_length=length)
     return replace(sidecar, size=size), frame
 
 
@@ -44,12 +44,12 @@ def test_a_size_that_is_not_that_of_its_length_is_refused(
     shown = queue.registers.read_all()
     assert (shown["dropped_length"], shown["appended"], shown["occupancy"]) == (1, 0, 0)
     assert conserved(shown)
-    assert list(queue.take()) == []
+    assert list(queue.take_departures()) == []
 
 
 @pytest.mark.parametrize("beat", [0, 1, 2])
 def test_a_hole_inside_a_frame_makes_it_a_bad_one(queue: QueueModel, beat: int) -> None:
-    sidecar, frame = update(3, 1, gradients(1, count=48))
+    sidecar, frame = make_update(3, 1, gradients(1, count=48))
     keeps = [WHOLE] * 4
     keeps[beat] &= ~(1 << 17)
     queue.registers.write("hold", 1)
@@ -60,12 +60,12 @@ def test_a_hole_inside_a_frame_makes_it_a_bad_one(queue: QueueModel, beat: int) 
 
 
 def test_only_the_gradients_in_a_hole_are_missing(queue: QueueModel) -> None:
-    sidecar, frame = update(3, 1, gradients(1, 2, 3, count=359))
+    sidecar, frame = make_update(3, 1, gradients(1, 2, 3, count=359))
     keeps = [WHOLE] * 23 + [(1 << len(frame) % 64) - 1]
     keeps[20] &= ~(1 << 17)
     queue.offer(sidecar, frame.ljust(24 * 64, b"\0"), 0, keeps)
     queue.settle(LIMIT)
-    (left,) = queue.take()
+    (left,) = queue.take_departures()
     at = 20 * 64 + 16
     assert left.frame == frame[:at] + bytes(4) + frame[at + 4 :]
     assert queue.registers.read("repaired") == 1
@@ -73,7 +73,7 @@ def test_only_the_gradients_in_a_hole_are_missing(queue: QueueModel) -> None:
 
 @pytest.mark.parametrize(("size", "admitted"), [(BYPASS_BYTES, True), (BYPASS_BYTES + 1, False)])
 def test_a_frame_that_fits_the_bypass_exactly_is_let_in(queue: QueueModel, size: int, admitted: bool) -> None:
-    queue.offer(Sidecar(size, kind=Kind.BYPASS), bytes(60))
+    queue.offer(Sidecar(size, kind=FrameKind.BYPASS), bytes(60))
     queue.settle(LIMIT)
     shown = queue.registers.read_all()
     assert (shown["out_bypass"], shown["dropped_bypass"]) == (int(admitted), int(not admitted))
@@ -84,15 +84,15 @@ def test_traffic_and_updates_wait_for_one_frame_of_each_other(
 ) -> None:
     queue.block(True)
     for index in range(8):
-        queue.offer(*update(index, 1, gradients(1)))
-        queue.offer(Sidecar(224, kind=Kind.BYPASS), bytes(224))
+        queue.offer(*make_update(index, 1, gradients(1)))
+        queue.offer(Sidecar(224, kind=FrameKind.BYPASS), bytes(224))
     for _ in range(60):
-        queue.offer(Sidecar(224, kind=Kind.BYPASS), bytes(224))
+        queue.offer(Sidecar(224, kind=FrameKind.BYPASS), bytes(224))
     queue.run(queue.cycle + 1000)
     queue.block(False)
     queue.settle(LIMIT)
-    kinds = [left.sidecar.kind for left in queue.take()]
-    between = np.diff([at for at, kind in enumerate(kinds) if kind == Kind.UPDATE])
+    kinds = [left.sidecar.kind for left in queue.take_departures()]
+    between = np.diff([at for at, kind in enumerate(kinds) if kind == FrameKind.UPDATE])
     assert len(between) == 7
     assert max(between) <= 2
 
@@ -148,22 +148,22 @@ def test_the_bound_of_a_reward_is_exact(
     queue.registers.write("reward_threshold", bits(threshold))
     shown = held(
         queue,
-        update(3, 1, gradients(1), reward=bits(waiting)),
-        update(3, 2, gradients(2), reward=bits(reward)),
+        make_update(3, 1, gradients(1), reward=bits(waiting)),
+        make_update(3, 2, gradients(2), reward=bits(reward)),
     )
     assert shown[disposition] == 1
 
 
 @pytest.mark.parametrize("kept", [0, 1, 30, 43, 63])
 def test_headers_that_did_not_come_are_not_looked_at(queue: QueueModel, kept: int) -> None:
-    sidecar, frame = update(3, 1, gradients(1))
+    sidecar, frame = make_update(3, 1, gradients(1))
     beats = frame.ljust(4 * 64, b"\0")
     wrong = bytearray(beats)
     wrong[kept:64] = b"\xff" * (64 - kept)
     queue.offer(sidecar, bytes(wrong), keeps=[(1 << kept) - 1, WHOLE, WHOLE, (1 << 32) - 1])
     queue.offer(sidecar, bytes(wrong[:64]), keeps=[(1 << kept) - 1])
     queue.settle(LIMIT)
-    assert list(queue.take()) == []
+    assert list(queue.take_departures()) == []
     shown = queue.registers.read_all()
     assert (shown["dropped_truncated"], shown["dropped_header"]) == (2, 0)
 
@@ -180,12 +180,12 @@ def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, at_once: int
         for begin in range(0, number, at_once):
             queue.registers.write("hold", int(at_once > 1))
             for index in range(begin, begin + at_once):
-                queue.offer(*update(index % 16, index, gradients(1, count=values)))
+                queue.offer(*make_update(index % 16, index, gradients(1, count=values)))
             if at_once > 1:
                 queue.settle(LIMIT)
                 queue.registers.write("hold", 0)
             queue.settle(LIMIT)
-            left += queue.take()
+            left += queue.take_departures()
         assert len(left) == number
         return left
 

@@ -26,7 +26,7 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenCycles:
     """All that can be seen of an episode."""
 
     began: int
@@ -46,7 +46,7 @@ def episodes(geometry: Geometry, seed: int) -> list[Episode]:
             "hold": int(pick.random() < 0.2),
         }
         gaps = [pick.choice((3, 17, 60, 250, 700)) for _ in range(25)]
-        frames = [(sum(gaps[:index]) + pick.randrange(9), traffic.frame()) for index in range(len(gaps))]
+        frames = [(sum(gaps[:index]) + pick.randrange(9), traffic.next_frame()) for index in range(len(gaps))]
         made.append(Episode(settings, sorted(frames, key=lambda item: item[0])))
     return made
 
@@ -62,7 +62,7 @@ def play(
     plan: Sequence[Episode],
     ends: Sequence[int],
     pass_time: Callable[[QueueModel, int], None],
-) -> list[Seen]:
+) -> list[SeenCycles]:
     model.watch()
     seen = []
     for episode, end in zip(plan, ends, strict=True):
@@ -74,7 +74,7 @@ def play(
         pass_time(model, end)
         ended = model.cycle
         registers = model.registers.read_all()
-        seen.append(Seen(began, ended, registers, list(model.take()), model.instants()))
+        seen.append(SeenCycles(began, ended, registers, list(model.take_departures()), model.instants()))
     return seen
 
 

@@ -5,12 +5,12 @@ import pytest
 
 from olafctl.queue.registers import BY_NAME, DISPOSITIONS, REGISTERS, Access
 from olafctl.wire import layouts
-from olafctl.wire.frames import unpack
+from olafctl.wire.frames import unpack_header
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import Kind
+from olafctl.wire.layouts import FrameKind
 from olafswitch.errors import BadInput
 from olaftest.queue.model import Departure, QueueModel, Sidecar
-from olaftest.queue.traffic import Frame, update
+from olaftest.queue.traffic import Frame, make_update
 
 LIMIT = 100_000
 
@@ -35,11 +35,11 @@ def held(queue: QueueModel, *frames: Frame) -> dict[str, int]:
 def released(queue: QueueModel) -> list[Departure]:
     queue.registers.write("hold", 0)
     queue.settle(LIMIT)
-    return list(queue.take())
+    return list(queue.take_departures())
 
 
 def olaf(frame: bytes) -> dict[str, int]:
-    return unpack(layouts.OLAF, frame[42:64])
+    return unpack_header(layouts.OLAF, frame[42:64])
 
 
 def conserved(shown: dict[str, int]) -> bool:
@@ -51,8 +51,8 @@ def conserved(shown: dict[str, int]) -> bool:
 def test_a_blocked_output_never_holds_up_the_input(queue: QueueModel) -> None:
     queue.block(True)
     for index in range(500):
-        queue.offer(*update(index % 16, index, gradients(1, count=359)))
-    queue.offer(Sidecar(1500, kind=Kind.BYPASS), bytes(1500))
+        queue.offer(*make_update(index % 16, index, gradients(1, count=359)))
+    queue.offer(Sidecar(1500, kind=FrameKind.BYPASS), bytes(1500))
     queue.drain(LIMIT)
     shown = queue.registers.read_all()
     assert (shown["input_stalls"], shown["out_updates"]) == (0, 0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from olafctl.queue.registers import IndexSettings
-from olafctl.queue.settings import Change, IndexRange, changes, ranges, with_default
+from olafctl.queue.settings import Change, IndexRange, find_changes, join_ranges, with_default
 from olafctl.wire.modes import Mode
 
 ISWITCH = IndexSettings(Mode.ISWITCH, threshold=4)
@@ -22,24 +22,26 @@ def each(indices: int, found: tuple[IndexRange, ...]) -> list[IndexSettings]:
 
 @given(some.lists(ANY, min_size=1))
 def test_ranges_say_the_same_as_the_list_and_neighbours_differ(settings: list[IndexSettings]) -> None:
-    found = ranges(settings)
+    found = join_ranges(settings)
     assert each(len(settings), found) == settings
     assert all(a.settings != b.settings for a, b in pairwise(found))
 
 
 @given(some.data(), some.integers(1, 40))
 def test_changes_take_one_to_the_other(data: some.DataObject, indices: int) -> None:
-    before, after = (ranges(data.draw(some.lists(ANY, min_size=indices, max_size=indices))) for _ in range(2))
+    before, after = (
+        join_ranges(data.draw(some.lists(ANY, min_size=indices, max_size=indices))) for _ in range(2)
+    )
     settings = each(indices, before)
-    for change in changes(before, after):
+    for change in find_changes(before, after):
         assert set(settings[change.first : change.last + 1]) == {change.before}
         settings[change.first : change.last + 1] = [change.after] * (change.last - change.first + 1)
     assert settings == each(indices, after)
-    assert list(changes(after, after)) == []
+    assert list(find_changes(after, after)) == []
 
 
 def test_what_is_not_known_is_set() -> None:
-    assert list(changes((), ranges([ISWITCH] * 3))) == [Change(0, 2, None, ISWITCH)]
+    assert list(find_changes((), join_ranges([ISWITCH] * 3))) == [Change(0, 2, None, ISWITCH)]
 
 
 def test_indices_of_no_cluster_keep_their_settings_after_a_reset() -> None:

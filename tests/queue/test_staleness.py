@@ -12,12 +12,12 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.software import build_software_queue
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.layouts import FrameKind, FrameType
 from olaftest.queue.clockless import ClocklessQueue, build_clockless
-from olaftest.queue.comparison import Comparison
+from olaftest.queue.comparison import QueueComparison
 from olaftest.queue.conform import GEOMETRIES
 from olaftest.queue.model import AnyQueue, QueueModel, Sidecar
-from olaftest.queue.traffic import Frame, update
+from olaftest.queue.traffic import Frame, make_update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT
@@ -31,23 +31,23 @@ WORDS = (
 )
 
 
-def ack_of(version: int, index: int = 0, kind: int = Kind.ACK) -> Frame:
-    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, weights_version=version % 65536)
+def ack_of(version: int, index: int = 0, kind: int = FrameKind.ACK) -> Frame:
+    sidecar, frame = make_update(index, 0, b"", kind=FrameType.ACK, weights_version=version % 65536)
     return Sidecar(len(frame), kind=kind, index=sidecar.index), frame
 
 
-def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = Kind.ACK) -> None:
+def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = FrameKind.ACK) -> None:
     queue.offer(*ack_of(version, index, kind))
     queue.settle(LIMIT)
-    list(queue.take())
+    list(queue.take_departures())
 
 
 def sent(queue: AnyQueue, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
     """Return what leaves of an update of these words; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
-    queue.offer(*update(0, 1, payload, weights_version=version % 65536, flags=flags))
+    queue.offer(*make_update(0, 1, payload, weights_version=version % 65536, flags=flags))
     queue.settle(LIMIT)
-    left = list(queue.take())
+    left = list(queue.take_departures())
     return np.frombuffer(left[0].frame[64:], "<u4").tolist() if left else None
 
 
@@ -109,7 +109,7 @@ def straggle() -> Iterator[Frame]:
         version = number // ACK_EVERY + 100
         if number % ACK_EVERY == 0:
             yield ack_of(version)
-        yield update(0, 1, bytes(4), weights_version=version - BEHIND * (number % 2 == 0))
+        yield make_update(0, 1, bytes(4), weights_version=version - BEHIND * (number % 2 == 0))
 
 
 @pytest.mark.parametrize("build", [build_queue, build_software_queue])
@@ -124,7 +124,7 @@ def test_no_update_of_a_straggler_passes(build: Build) -> None:
 
 def test_the_models_drop_every_update_of_a_straggler(new_queue: NewQueue) -> None:
     """The golden model, and the rules in C++ that receive the same instants."""
-    comparison = Comparison(new_queue(SMALL), SMALL, ClocklessQueue(build_clockless(SMALL)))
+    comparison = QueueComparison(new_queue(SMALL), SMALL, ClocklessQueue(build_clockless(SMALL)))
     comparison.command(Command.SET, 0, 0, IndexSettings(stale_enable=1, stale_bound=BOUND))
     for frame in straggle():
         comparison.offer(*frame)
@@ -145,11 +145,11 @@ def test_an_ack_that_the_bypass_refuses_teaches_nothing(build: Build) -> None:
 
 
 def test_weights_are_the_nearest_powers_of_two() -> None:
-    assert staleness.shifts(None) == (0, 0)
+    assert staleness.shift_words(None) == (0, 0)
     for root in (1.0, 2.0, 3.0, 4.5):
-        ks = staleness.weights(*staleness.shifts(root))
+        ks = staleness.weights_of(*staleness.shift_words(root))
         assert ks[:2] == [0, 0]
         for length, k in enumerate(ks[1:], 1):
             behind = np.arange(1 << length - 1, 1 << length)
             assert abs(np.log2(behind).mean() / root - k) <= 0.5001
-    assert staleness.weights(*staleness.shifts(3.0))[:9] == [0, 0, 0, 1, 1, 2, 2, 2, 3]
+    assert staleness.weights_of(*staleness.shift_words(3.0))[:9] == [0, 0, 0, 1, 1, 2, 2, 2, 3]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from olafctl.control import devices
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.membership.model import Host, Member
 from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Running, Target
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
@@ -33,9 +33,9 @@ def quietly(step: str) -> None:
 
 def program(running: Running, bed: Testbed) -> None:
     """Push both pipelines and write all that ``bed`` wants."""
-    with devices.controlling(running) as sessions:
+    with devices.control_devices(running) as sessions:
         devices.push_pipelines(running, sessions)
-        devices.converge(running, sessions, desired(bed))
+        devices.converge_state(running, sessions, desired_state(bed))
 
 
 def endpoint(host: Host) -> Endpoint:
@@ -51,7 +51,7 @@ def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = Frame
 @contextmanager
 def started(bed: Testbed, name: str, state: Path, programmed: bool = True) -> Iterator[Running]:
     """``bed`` on the target ``name``, which is stopped at the end."""
-    target = registry.get(name)
+    target = registry.get_target(name)
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         if programmed:
@@ -83,13 +83,14 @@ class Live:
 
 def why_not(name: str) -> str | None:
     """Return why ``name`` cannot run here."""
-    if missing := registry.get(name).missing():
+    if missing := registry.get_target(name).missing():
         return f"{name} needs {', '.join(missing)}"
     return interfaces.why_not() if name == "bmv2" else None
 
 
 NAMES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "opennic-sim" else ()) for name in registry.names()
+    pytest.param(name, marks=pytest.mark.slow if name == "opennic-sim" else ())
+    for name in registry.target_names()
 ]
 
 
@@ -98,8 +99,8 @@ def built(request: pytest.FixtureRequest) -> Built:
     name = request.param
     if reason := why_not(name):
         pytest.skip(reason)
-    bed = dataclasses.replace(load(LAPTOP), target=name)
-    target = registry.get(name)
+    bed = dataclasses.replace(load_testbed(LAPTOP), target=name)
+    target = registry.get_target(name)
     if target.problems(bed, Path("/nonexistent")):
         pytest.skip(f"the target {name} cannot run it here")
     return Built(target, bed, target.build(bed, quietly))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.targets.control import ControlServer, ask
+from olafctl.targets.control import ControlServer, ask_process
 
 _STRANGER = """
 import os, socket, sys
@@ -41,6 +41,6 @@ def test_another_user_gets_no_answer(place: Path) -> None:
         argv = [sys.executable, "-I", "-c", _STRANGER, str(place)]
         output = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
         assert output.stdout.strip() == "b''"
-        assert ask(place, "hello") == "secret"
+        assert ask_process(place, "hello") == "secret"
     finally:
         server.close()

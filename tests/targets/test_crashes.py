@@ -26,12 +26,12 @@ def test_a_start_leaves_only_logs_once_it_is_stopped_and_nothing_where_it_fails(
     (state / "queue.sock").mkdir()  # no process can listen there
     with pytest.raises(OlafError):
         built.target.start(built.testbed, built.build, state, quietly)
-    assert not processes.of(state)
+    assert not processes.find_processes(state)
     assert not interfaces.left_of(state)
     (state / "queue.sock").rmdir()
     built.target.start(built.testbed, built.build, state, quietly)
     built.target.stop(state)
-    assert not processes.of(state)
+    assert not processes.find_processes(state)
     assert not interfaces.left_of(state)
     assert {path.suffix for path in state.rglob("*") if path.is_file()} == {".log"}
     assert not [path for path in state.rglob("*") if path.is_socket()]
@@ -41,8 +41,8 @@ def test_killing_any_process_is_noticed_and_start_converges(built: Built, tmp_pa
     state = tmp_path / "bed"
     built.target.start(built.testbed, built.build, state, quietly)
     try:
-        for index in range(len(processes.of(state))):
-            victim = sorted(processes.of(state), key=lambda process: process.create_time())[index]
+        for index in range(len(processes.find_processes(state))):
+            victim = sorted(processes.find_processes(state), key=lambda process: process.create_time())[index]
             os.kill(victim.pid, signal.SIGKILL)
             psutil.wait_procs([victim], 5.0)
             assert built.target.find(built.testbed, state) is None
@@ -88,7 +88,7 @@ def test_a_start_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp
         assert built.target.find(built.testbed, state) is None
         if fatal % 2:
             built.target.stop(state)
-            assert not processes.of(state)
+            assert not processes.find_processes(state)
             assert not interfaces.left_of(state)
     running = built.target.start(built.testbed, built.build, state, quietly)
     assert running.alive()

@@ -10,7 +10,7 @@ import pytest
 
 from olafctl.network import claims, interfaces, ip
 from olafctl.targets import processes, registry
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 from olafswitch.ports.transport import Transport
@@ -28,7 +28,7 @@ def beds_sharing(kind: Transport, folder: Path) -> Sequence[Testbed]:
         Transport.UNIX: (f"{folder}/x.sock", f"{folder}/link/x.sock"),
         Transport.PCAP: (f"{folder}/a.pcap,{folder}/out.pcap", f"{folder}/b.pcap,{folder}/link/out.pcap"),
     }[kind]
-    bed, found = load(LAPTOP), []
+    bed, found = load_testbed(LAPTOP), []
     for path in (first, second):
         others = [replace(port, transport=Transport.UNIX) for port in bed.ports[1:]]
         found.append(replace(bed, ports=(replace(bed.ports[0], transport=kind, path=path), *others)))
@@ -42,9 +42,9 @@ def test_second_deployment_on_one_resource_is_refused_until_the_first_is_killed(
     if kind is Transport.NIC:
         if reason := interfaces.why_not():
             pytest.skip(reason)
-        ip.run(["link", "add", "name", CARD, "type", "veth", "peer", "name", f"{CARD}o"])
+        ip.run_ip(["link", "add", "name", CARD, "type", "veth", "peer", "name", f"{CARD}o"])
     one, two = beds_sharing(kind, tmp_path)
-    target, first, second = registry.get("twin"), tmp_path / "first", tmp_path / "second"
+    target, first, second = registry.get_target("twin"), tmp_path / "first", tmp_path / "second"
     build = target.build(two, quietly)
     try:
         with started(one, "twin", first, programmed=False):

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from olafctl.control import devices, shards
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.membership.model import Member
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes, registry
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.targets.queue_process import SocketShards
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
@@ -41,7 +41,7 @@ clusters:
 
 
 @dataclasses.dataclass
-class Bench:
+class ShardBench:
     bed: Testbed
     running: RunningTwin
     threads: SocketShards
@@ -60,27 +60,27 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShardBench]:
     folder = tmp_path_factory.mktemp("shards")
-    bed = load(folder / "shards.yaml", TEXT)
-    target = registry.get("software")
+    bed = load_testbed(folder / "shards.yaml", TEXT)
+    target = registry.get_target("software")
     state = folder / "state"
     try:
         running = target.start(bed, target.build(bed, quietly), state, quietly)
         assert isinstance(running, RunningTwin)
-        with devices.controlling(running) as sessions:
+        with devices.control_devices(running) as sessions:
             devices.push_pipelines(running, sessions)
-            devices.converge(running, sessions, desired(bed))
-        shards.balance(running, bed, bed.clusters)
+            devices.converge_state(running, sessions, desired_state(bed))
+        shards.balance_shards(running, bed, bed.clusters)
         ports = {port.number: open_host_port(port) for port in running.attachments}
-        yield Bench(bed, running, running.sharded[bed.root.name], ports)
+        yield ShardBench(bed, running, running.sharded[bed.root.name], ports)
         for port in ports.values():
             port.close()
     finally:
         target.stop(state)
 
 
-def test_clusters_are_dealt_out_and_every_update_arrives(bench: Bench) -> None:
+def test_clusters_are_dealt_out_and_every_update_arrives(bench: ShardBench) -> None:
     assert sorted(bench.threads.owners([each.first for each in bench.bed.clusters])) == [0, 0, 1, 1]
     for seq in range(1, 4):
         for worker in bench.bed.workers:
@@ -91,7 +91,7 @@ def test_clusters_are_dealt_out_and_every_update_arrives(bench: Bench) -> None:
     assert of_root(bench.running.queues).read("in_updates") == 24
 
 
-def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> None:
+def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: ShardBench) -> None:
     registers = of_root(bench.running.queues)
     registers.write("clear", 1)
     worker = bench.bed.clusters[0].workers[0]
@@ -117,8 +117,8 @@ def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> 
     bench.threads.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
 
 
-def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
-    with devices.watching(bench.running) as sessions:
+def test_tables_count_what_every_shard_saw(bench: ShardBench) -> None:
+    with devices.watch_devices(bench.running) as sessions:
 
         def counted() -> int:
             return sum(count.packets for count in sessions["vnp4_1"].direct_counters("workers").values())
@@ -130,24 +130,24 @@ def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
         assert counted() - before == len(bench.bed.workers)
 
 
-def test_an_unknown_shard_is_refused(bench: Bench) -> None:
+def test_an_unknown_shard_is_refused(bench: ShardBench) -> None:
     with pytest.raises(Exception, match="shard 7"):
         bench.threads.place(0, 0, 7)
 
 
-def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None:
+def test_virtual_time_is_that_of_one_queue(bench: ShardBench, tmp_path: Path) -> None:
     one = dataclasses.replace(bench.bed, engines=(dataclasses.replace(bench.bed.root, shards=1),))
     frames = [
         TimedFrame(100 * n, RACK, update(bench.bed, worker, n))
         for n, worker in enumerate(4 * bench.bed.workers)
     ]
-    target = registry.get("software")
+    target = registry.get_target("software")
     state = tmp_path / "one"
     try:
         running = target.start(one, target.build(one, quietly), state, quietly)
-        with devices.controlling(running) as sessions:
+        with devices.control_devices(running) as sessions:
             devices.push_pipelines(running, sessions)
-            devices.converge(running, sessions, desired(one))
+            devices.converge_state(running, sessions, desired_state(one))
         expected = list(running.replay(iter(frames)))
     finally:
         target.stop(state)
@@ -157,7 +157,7 @@ def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None
     assert [frame.seq for frame in bench.receive(1)] == [9]
 
 
-def test_a_thread_that_dies_ends_the_process(bench: Bench) -> None:
+def test_a_thread_that_dies_ends_the_process(bench: ShardBench) -> None:
     """The last one here: nothing runs after it."""
     (process,) = processes.of_engine(bench.running.logs()[0].parent)
     tasks = Path(f"/proc/{process.pid}/task")

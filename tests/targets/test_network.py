@@ -11,7 +11,7 @@ import pytest
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from tests.targets.conftest import update, why_not
 
 BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"
@@ -22,23 +22,23 @@ LINK_RATE = 10
 
 
 @dataclass(frozen=True)
-class Pair:
+class ComparedPair:
     testbed: Testbed
     running: Running
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedPair]:
     if reason := why_not("twin"):
         pytest.skip(reason)
-    bed = testbeds.load(BED)
+    bed = testbeds.load_testbed(BED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("n")))
-        with deployed(bed, lambda step: None) as running:
-            yield Pair(bed, running)
+        with deployed_testbed(bed, lambda step: None) as running:
+            yield ComparedPair(bed, running)
 
 
-def traffic(pair: Pair) -> list[TimedFrame]:
+def traffic(pair: ComparedPair) -> list[TimedFrame]:
     """Updates of all asynchronous workers, often at the same time."""
     random = Random(5)
     workers = [worker for cluster in pair.testbed.clusters[:2] for worker in cluster.workers]
@@ -50,7 +50,7 @@ def traffic(pair: Pair) -> list[TimedFrame]:
     return frames
 
 
-def test_a_link_takes_the_time_to_send_a_frame_and_its_delay(pair: Pair) -> None:
+def test_a_link_takes_the_time_to_send_a_frame_and_its_delay(pair: ComparedPair) -> None:
     red = pair.testbed.clusters[0]
     far, near = red.workers[0], red.workers[2]
     times = {}
@@ -62,7 +62,7 @@ def test_a_link_takes_the_time_to_send_a_frame_and_its_delay(pair: Pair) -> None
     assert abs(times[far] - (2 * times[near] + sending + LINK_NS)) <= NS_PER_CYCLE
 
 
-def test_it_does_not_matter_how_far_each_step_goes(pair: Pair) -> None:
+def test_it_does_not_matter_how_far_each_step_goes(pair: ComparedPair) -> None:
     frames = traffic(pair)
     random = Random(6)
     left: list[TimedFrame] = []

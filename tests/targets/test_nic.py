@@ -14,7 +14,7 @@ from olafctl.control import shards
 from olafctl.control.show import describe_unplugged
 from olafctl.network import interfaces, ip, nic, trial
 from olafctl.targets import front_ports, registry
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
@@ -41,9 +41,13 @@ def cards() -> Iterator[Cards]:
     several = ["numtxqueues", "2", "numrxqueues", "2"]
     try:
         for name, other in zip(made.names, made.others, strict=True):
-            ip.run(["link", "add", "name", name, *several, "type", "veth", "peer", "name", other, *several])
+            ip.run_ip(
+                ["link", "add", "name", name, *several, "type", "veth", "peer", "name", other, *several]
+            )
             for each in (name, other):
-                ip.run(["link", "set", "dev", each, "arp", "off", "addrgenmode", "none", "mtu", "9600", "up"])
+                ip.run_ip(
+                    ["link", "set", "dev", each, "arp", "off", "addrgenmode", "none", "mtu", "9600", "up"]
+                )
         yield made
     finally:
         for name in made.names:
@@ -52,7 +56,7 @@ def cards() -> Iterator[Cards]:
 
 def bed_of(cards: Cards) -> Testbed:
     """Return the parameter server behind the first card, a worker behind the second."""
-    bed = replace(load(LAPTOP), target="software")
+    bed = replace(load_testbed(LAPTOP), target="software")
     paths = dict(zip((1, 2), cards.names, strict=True))
     ports = tuple(
         replace(port, transport=Transport.NIC, path=paths[port.number])
@@ -64,7 +68,7 @@ def bed_of(cards: Cards) -> Testbed:
 
 
 def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
-    bed, target, state = bed_of(cards), registry.get("software"), tmp_path / "bed"
+    bed, target, state = bed_of(cards), registry.get_target("software"), tmp_path / "bed"
     with started(bed, "software", state):
         server, worker = map(InterfaceHostPort, cards.others)
         frame = update(bed, bed.workers[0], 1)
@@ -75,7 +79,7 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
         worker.send(frame)
         assert server.receive(SOON) == frame
         assert again.stats()["carriers"] == {"1": True, "2": True}
-        ip.run(["link", "set", "dev", cards.others[1], "down"])
+        ip.run_ip(["link", "set", "dev", cards.others[1], "down"])
         carriers = again.stats()["carriers"]
         assert carriers == {"1": True, "2": False}
         assert ["port 2" in line for line in describe_unplugged(bed.ports, carriers)] == [True]
@@ -83,13 +87,13 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
 
 
 def test_a_card_without_rules_for_its_queues_gives_frames_by_its_hash(cards: Cards, tmp_path: Path) -> None:
-    bed, target, state = bed_of(cards), registry.get("software"), tmp_path / "bed"
+    bed, target, state = bed_of(cards), registry.get_target("software"), tmp_path / "bed"
     bed = replace(bed, engines=(replace(bed.root, shards=2),))
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         assert isinstance(running, RunningTwin)
         program(running, bed)
-        shards.balance(running, bed, bed.clusters)
+        shards.balance_shards(running, bed, bed.clusters)
         steering = running.sharded[bed.root.name].steering()
         assert sorted(steering) == ["1", "2"]
         assert steering["1"] == "by rules for 0 of 0 workers"
@@ -105,28 +109,30 @@ def test_a_card_without_rules_for_its_queues_gives_frames_by_its_hash(cards: Car
 
 def test_missing_settings_of_a_card_are_reported(cards: Cards) -> None:
     bed, name = bed_of(cards), cards.names[0]
-    ip.run(["link", "set", "dev", name, "mtu", "1400"])
-    ip.run(["link", "set", "dev", cards.names[1], "down"])
-    output = list(front_ports.notes(bed))
+    ip.run_ip(["link", "set", "dev", name, "mtu", "1400"])
+    ip.run_ip(["link", "set", "dev", cards.names[1], "down"])
+    output = list(front_ports.note_cards(bed))
     assert f"{name} takes 1400 bytes, updates have up to 1522: ip link set dev {name} mtu 1522" in output
     assert f"{name} has no link: is its cable in, and the other end up?" not in output
     assert f"{cards.names[1]} is down: ip link set dev {cards.names[1]} up" in output
-    ip.run(["link", "set", "dev", cards.others[0], "down"])
-    assert f"{name} has no link: is its cable in, and the other end up?" in list(nic.notes(name, 64))
+    ip.run_ip(["link", "set", "dev", cards.others[0], "down"])
+    assert f"{name} has no link: is its cable in, and the other end up?" in list(nic.note_settings(name, 64))
 
 
 def test_a_missing_card_is_reported_before_anything_starts(cards: Cards, tmp_path: Path) -> None:
-    ip.run(["link", "delete", "dev", cards.names[1]])
+    ip.run_ip(["link", "delete", "dev", cards.names[1]])
     bed = bed_of(cards)
-    assert list(front_ports.notes(replace(bed, ports=bed.ports[1:2]))) == []
+    assert list(front_ports.note_cards(replace(bed, ports=bed.ports[1:2]))) == []
     with pytest.raises(OlafError, match=f"interface {cards.names[1]} does not exist"):
-        registry.get("software").start(bed, registry.get("software").build(bed, quietly), tmp_path, quietly)
+        registry.get_target("software").start(
+            bed, registry.get_target("software").build(bed, quietly), tmp_path, quietly
+        )
 
 
 @pytest.mark.parametrize("version", ["4", "6"])
 def test_a_card_with_the_default_route_is_refused(version: str) -> None:
     ask = "from olafctl.network import nic; print(nic.why_not('card'))"
-    with trial.namespace() as name:
+    with trial.trial_namespace() as name:
         at = ["ip", "-n", name]
         for line in (
             [*at, "link", "add", "name", "card", "type", "veth", "peer", "name", "far"],

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from olafctl.network import interfaces, ip, steering
-from olafctl.network.interfaces import Pair
+from olafctl.network.interfaces import VethPair
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafswitch.engine.device import EngineSwitch
@@ -74,7 +74,7 @@ def switch_between(
     engine = Engine()
     made = Lone(engine, state)
     try:
-        interfaces.create(state, [Pair(made.inner(port), f"host{port}") for port in (1, 2)])
+        interfaces.create_pairs(state, [VethPair(made.inner(port), f"host{port}") for port in (1, 2)])
         engine.wire_switch(CPU)
         switch = EngineSwitch(engine, 0, CPU)
         if queues > 1:
@@ -90,17 +90,17 @@ def switch_between(
         yield made
     finally:
         engine.close()
-        interfaces.remove(state)
+        interfaces.remove_interfaces(state)
 
 
 def many_queues(inner: str, outer: str, namespace: str, queues: int) -> None:
     """In place of a pair, one that has more queues each way."""
-    ip.run(["link", "delete", "dev", inner])
+    ip.run_ip(["link", "delete", "dev", inner])
     several = ["numtxqueues", str(queues), "numrxqueues", str(queues)]
     pair = [inner, *several, "type", "veth", "peer", "name", outer, "netns", namespace, *several]
-    ip.run(["link", "add", "name", *pair])
-    ip.run(["link", "set", "dev", inner, "up"])
-    ip.run(["-n", namespace, "link", "set", "dev", outer, "up"])
+    ip.run_ip(["link", "add", "name", *pair])
+    ip.run_ip(["link", "set", "dev", inner, "up"])
+    ip.run_ip(["-n", namespace, "link", "set", "dev", outer, "up"])
 
 
 def xdp_of(interface: str) -> object:
@@ -133,10 +133,10 @@ def test_frames_of_every_size_pass_unchanged_and_in_order(lone: Lone) -> None:
 def test_a_vlan_interface_at_the_hosts_end_sends_its_tag(lone: Lone, protocol: str) -> None:
     on = ["link", "add", "link", "host1", "name", "tagged", "type", "vlan", "proto", protocol, "id", "7"]
     try:
-        ip.run(["-n", lone.namespace, *on])
+        ip.run_ip(["-n", lone.namespace, *on])
     except OlafError as error:
         pytest.skip(f"this kernel has no VLAN interfaces: {error}")
-    ip.run(["-n", lone.namespace, "link", "set", "dev", "tagged", "up"])
+    ip.run_ip(["-n", lone.namespace, "link", "set", "dev", "tagged", "up"])
     lone.engine.start()
     receiver = lone.host(2)
     frame = HEAD + bytes(50)
@@ -160,11 +160,11 @@ def test_what_does_not_fit_before_the_engine_takes_it_is_counted(lone: Lone, siz
 
 def test_where_the_host_is_down_frames_are_dropped_and_counted(lone: Lone) -> None:
     lone.engine.start()
-    ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "down"])
+    ip.run_ip(["-n", lone.namespace, "link", "set", "dev", "host2", "down"])
     sender = lone.host(1)
     for _ in range(3):
         sender.send(HEAD + bytes(46))
-    ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "up"])
+    ip.run_ip(["-n", lone.namespace, "link", "set", "dev", "host2", "up"])
     receiver = lone.host(2)
     sender.send(HEAD + b"\1" * 46)
     while receiver.receive(SOON) != HEAD + b"\1" * 46:
@@ -175,7 +175,7 @@ def test_where_the_host_is_down_frames_are_dropped_and_counted(lone: Lone) -> No
 @pytest.mark.parametrize("own", [True, False])
 def test_a_host_that_takes_no_long_frames_gets_the_others(tmp_path: Path, own: bool) -> None:
     with switch_between(tmp_path, own=own) as lone:
-        ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "mtu", "1500"])
+        ip.run_ip(["-n", lone.namespace, "link", "set", "dev", "host2", "mtu", "1500"])
         sender, receiver = lone.host(1), lone.host(2)
         for frame in (HEAD + bytes(3000), HEAD + bytes(46)):
             sender.send(frame)
@@ -193,7 +193,7 @@ def test_hosts_slower_than_the_copies_get_all_of_them(tmp_path: Path, own: bool)
         frames = [HEAD + number.to_bytes(46, "big") for number in range(bursts)]
         for frame in frames:
             sender.send(frame)
-        with steering.off(interfaces.receiver_of(lone.state)):
+        with steering.keep_off(interfaces.receiver_of(lone.state)):
             lone.engine.start()
         for frame in frames:
             for _ in range(copies):
@@ -210,7 +210,7 @@ def test_a_link_that_went_down_and_up_again_carries_frames(tmp_path: Path, way: 
         ends = (["dev", lone.inner(1)], ["-n", lone.namespace, "dev", "host1"], ["dev", lone.inner(2)])
         for number, (*options, _, end) in enumerate(ends):
             for state in ("down", "up"):
-                ip.run([*options, "link", "set", "dev", end, state])
+                ip.run_ip([*options, "link", "set", "dev", end, state])
             frame = HEAD + number.to_bytes(46, "big")
             # What is sent before the engine has opened the interface again is lost, and may also come twice.
             for _ in range(int(SOON)):

@@ -134,12 +134,12 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 def test_offloads_of_veths_are_warned_of_until_they_are_off(tmp_path: Path) -> None:
     """Ends in sight, and one end in another namespace; a veth has its offloads on when it is made."""
-    with trial.namespace() as away:
+    with trial.trial_namespace() as away:
         names = [(f"w{os.getpid():x}{n}", f"w{os.getpid():x}{n}o") for n in range(2)]
         try:
             for (name, other), where in zip(names, ([], ["netns", away]), strict=True):
-                ip.run(["link", "add", "name", name, "type", "veth", "peer", "name", other, *where])
-                ip.run(["link", "set", "dev", name, "up"])
+                ip.run_ip(["link", "add", "name", name, "type", "veth", "peer", "name", other, *where])
+                ip.run_ip(["link", "set", "dev", name, "up"])
             ports = [word for n, (name, _) in enumerate(names) for word in ("--port", f"{n + 1}=veth:{name}")]
             process = start(tmp_path, *ports)
             assert process.stdout is not None
@@ -151,9 +151,9 @@ def test_offloads_of_veths_are_warned_of_until_they_are_off(tmp_path: Path) -> N
             assert f"ethtool -K {names[1][0]} tx off tso off gso off (and at its other end)\n" in warned
             for name, other in names:
                 assert describe_offloads(name)
-                offload.disable(name)
+                offload.disable_offloads(name)
                 with suppress(OSError):
-                    offload.disable(other)
+                    offload.disable_offloads(other)
                 assert describe_offloads(name) is None
         finally:
             for name, _ in names:

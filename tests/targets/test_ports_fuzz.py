@@ -30,7 +30,7 @@ SHORTEST_OF_AN_INTERFACE = 14
 
 @pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Live, Transport]]:
-    bed, target, state = bed_of(request.param), registry.get("twin"), tmp_path / "bed"
+    bed, target, state = bed_of(request.param), registry.get_target("twin"), tmp_path / "bed"
     with started(bed, "twin", state) as running:
         ports = {port.number: open_host_port(port) for port in running.attachments}
         yield Live(running, bed, state, target, ports), request.param
@@ -61,7 +61,7 @@ def sent(port: HostPort, frame: bytes) -> bool:
 
 def refused(live: Live) -> int:
     """Frames of a known worker that VNP4₁ dropped: their epoch or segment was hit."""
-    with devices.watching(live.running) as sessions:
+    with devices.watch_devices(live.running) as sessions:
         return sum(count.packets for count in sessions[VNP4_1].direct_counters(REFUSALS).values())
 
 

@@ -37,7 +37,7 @@ endmodule
 
 @pytest.fixture(scope="module")
 def laptop() -> Testbed:
-    return testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
+    return testbeds.load_testbed(paths.sources() / "testbeds" / "laptop.yaml")
 
 
 def check(folder: Path, outer: str) -> list[str]:
@@ -45,28 +45,28 @@ def check(folder: Path, outer: str) -> list[str]:
     (folder / "inner.v").write_text(INNER)
     (folder / "outer.v").write_text(outer)
     try:
-        verilog.check(folder / "outer.v")
+        verilog.check_instances(folder / "outer.v")
     except OlafError as error:
         return [str(problem).removeprefix(f"{folder}/outer.v:") for problem in error.problems]
     return []
 
 
 def test_the_default_parameters_come_from_the_same_template() -> None:
-    assert (paths.sources() / "p4src" / "params.p4").read_text() == p4.params()
+    assert (paths.sources() / "p4src" / "params.p4").read_text() == p4.render_params()
 
 
 def test_a_testbed_s_port_and_tos_reach_the_programs(tmp_path: Path, laptop: Testbed) -> None:
     path = tmp_path / "bed.yaml"
     path.write_text(laptop.text + "\nudp_port: 4242\ncontrol_tos: 0x40\n")
-    params = p4.sources(testbeds.load(path))["params.p4"]
+    params = p4.render_sources(testbeds.load_testbed(path))["params.p4"]
     assert "#define OLAF_UDP_PORT 16w4242" in params
     assert "#define CONTROL_TOS 8w0x40" in params
 
 
 def test_what_is_compiled_is_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
-    right = verilog.instance
-    monkeypatch.setattr(verilog, "instance", lambda queue: right(queue).replace(".SLOTS(", ".SLOT("))
+    right = verilog.render_instance
+    monkeypatch.setattr(verilog, "render_instance", lambda queue: right(queue).replace(".SLOTS(", ".SLOT("))
     with pytest.raises(OlafError, match=r"olaf_instance\.v:\d+: Parameter not found: 'SLOT'"):
         build_queue(Geometry())
 

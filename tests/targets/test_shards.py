@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.queue.software import NATIVE, defines
+from olafctl.queue.software import NATIVE, make_defines
 from olafctl.targets.engine.compile import SOURCES as PIPELINE
 from olafctl.wire.geometry import Geometry
 from olafswitch.engine.compile import INCLUDES
@@ -27,7 +27,14 @@ def test_nothing_is_lost_or_overtaken_while_clusters_move(tmp_path: Path, saniti
     whole.write_text("".join(f'#include "{path}"\n' for path in _SOURCES))
     compiled = [*cxx().command, *_FLAGS, f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     subprocess.run([*compiled, str(whole), "-o", str(program)], check=True)
-    library = ["-fPIC", "-shared", *defines(_GEOMETRY), str(NATIVE / "software_queue.cpp"), "-o", str(queue)]
+    library = [
+        "-fPIC",
+        "-shared",
+        *make_defines(_GEOMETRY),
+        str(NATIVE / "software_queue.cpp"),
+        "-o",
+        str(queue),
+    ]
     subprocess.run([*compiled, *library], check=True)
     for shards in (2, 3):
         argv = [str(program), str(queue), str(shards), "20000"]

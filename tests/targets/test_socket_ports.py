@@ -74,7 +74,7 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
     switch = EngineSwitch(engine, 0, CPU)
     switch.commit(switch.prepare(program.p4info, program.device_config))
     for port in (1, 2, 3):
-        engine.add_socket(port, unix.listen(tmp_path / f"{port}.sock", SOCK_SEQPACKET))
+        engine.add_socket(port, unix.listen_at(tmp_path / f"{port}.sock", SOCK_SEQPACKET))
     yield Lone(engine, switch, tmp_path)
     switch.close()
     engine.close()

@@ -9,7 +9,7 @@ import pytest
 
 from olafctl.network import interfaces
 from olafctl.targets import processes, registry
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.targets.twin.attach import ENGINE_CPU
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
@@ -36,7 +36,7 @@ KINDS = [
 
 
 def bed_of(kind: Transport) -> Testbed:
-    bed = load(LAPTOP)
+    bed = load_testbed(LAPTOP)
     return dataclasses.replace(
         bed, ports=tuple(dataclasses.replace(port, transport=kind) for port in bed.ports)
     )
@@ -50,7 +50,9 @@ def test_the_packet_thread_runs_where_the_operator_says(
     monkeypatch.setenv(ENGINE_CPU, str(chosen))
     with started(bed, "software", state, programmed=False):
         threads = [
-            os.sched_getaffinity(thread.id) for process in processes.of(state) for thread in process.threads()
+            os.sched_getaffinity(thread.id)
+            for process in processes.find_processes(state)
+            for thread in process.threads()
         ]
         assert {chosen} in threads
         assert os.sched_getaffinity(0) in threads
@@ -65,7 +67,9 @@ def test_an_engine_keeps_the_rights_of_its_ports_and_avoids_the_veths_processor(
     with started(bed, "twin", state, programmed=False):
         (process,) = processes.of_engine(state)
         text = Path(f"/proc/{process.pid}/status").read_text()
-        threads = [os.sched_getaffinity(each.id) for one in processes.of(state) for each in one.threads()]
+        threads = [
+            os.sched_getaffinity(each.id) for one in processes.find_processes(state) for each in one.threads()
+        ]
     held = {line.split()[0]: int(line.split()[1], 16) for line in text.splitlines() if line.startswith("Cap")}
     needed = sum(1 << number for number in (1, 12, 13, 14, 39))
     namespaces = 1 << 21 if kind in (Transport.VETH, Transport.TAP) else 0
@@ -79,7 +83,7 @@ def test_an_engine_keeps_the_rights_of_its_ports_and_avoids_the_veths_processor(
 
 
 def test_frames_before_a_pipeline_is_pushed_count_as_lost(tmp_path: Path) -> None:
-    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
+    bed, target, state = bed_of(Transport.UNIX), registry.get_target("twin"), tmp_path / "bed"
     with started(bed, "twin", state, programmed=False) as running:
         port = open_host_port(running.attachments[0])
         port.send(bytes(60))
@@ -109,16 +113,16 @@ def test_several_hosts_at_one_socket_share_the_segment(tmp_path: Path) -> None:
 
 
 def test_a_socket_in_use_stops_the_start(tmp_path: Path) -> None:
-    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
+    bed, target, state = bed_of(Transport.UNIX), registry.get_target("twin"), tmp_path / "bed"
     (state / "ports").mkdir(parents=True)
-    with unix.listen(state / "ports" / "2.sock", socket.SOCK_SEQPACKET):
+    with unix.listen_at(state / "ports" / "2.sock", socket.SOCK_SEQPACKET):
         with pytest.raises(OlafError, match="port 2"):
             target.start(bed, target.build(bed, quietly), state, quietly)
         target.stop(state)
 
 
 def test_a_foreign_capture_is_sent_when_both_pipelines_run(tmp_path: Path) -> None:
-    bed, target, state = bed_of(Transport.PCAP), registry.get("twin"), tmp_path / "bed"
+    bed, target, state = bed_of(Transport.PCAP), registry.get_target("twin"), tmp_path / "bed"
     (state / "ports").mkdir(parents=True)
     writer = PcapWriter(state / "ports" / "2.in.pcap")
     for _ in range(100):

@@ -79,7 +79,7 @@ def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedF
     "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in SHIPPED]
 )
 def test_the_same_frames_leave_at_the_same_times(name: str, tmp_path: Path) -> None:
-    bed = testbeds.load(testbeds.locate(name))
+    bed = testbeds.load_testbed(testbeds.locate_testbed(name))
     frames = _traffic(bed, 40)
     with _engine("twin", bed, tmp_path / "twin") as running:
         twin = list(running.replay(iter(frames)))

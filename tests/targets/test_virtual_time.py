@@ -32,7 +32,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         pytest.skip(reason)
     bed, state = bed_of(Transport.UNIX), tmp_path_factory.mktemp("virtual") / "bed"
     with started(bed, "twin", state) as running:
-        yield Live(running, bed, state, registry.get("twin"), {})
+        yield Live(running, bed, state, registry.get_target("twin"), {})
 
 
 def stream(live: Live, count: int, gap: int) -> list[TimedFrame]:

@@ -21,7 +21,7 @@ def as_it_was(live: Live) -> None:
 
 def seconds_of_processor(live: Live) -> float:
     ticks = 0
-    for process in processes.of(live.state):
+    for process in processes.find_processes(live.state):
         fields = (Path("/proc") / str(process.pid) / "stat").read_text().rpartition(")")[2].split()
         if "simple_switch" not in (Path("/proc") / str(process.pid) / "comm").read_text():
             ticks += int(fields[11]) + int(fields[12])

@@ -25,7 +25,7 @@ TOKENS = [
 
 def check(text: str) -> None:
     try:
-        testbeds.load(PATH, text)
+        testbeds.load_testbed(PATH, text)
     except BadInput as error:
         assert error.problems
         assert all(_LINE.match(problem.where) and problem.remedy for problem in error.problems), error

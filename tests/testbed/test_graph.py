@@ -10,9 +10,9 @@ import pytest
 
 from olafctl import paths
 from olafctl.targets import testbeds
-from olafctl.testbed.graph.svg import svg
-from olafctl.testbed.graph.tree import Rates, rates, tree
-from olafctl.testbed.graph.words import quantity, text
+from olafctl.testbed.graph.svg import draw_svg
+from olafctl.testbed.graph.tree import Rates, count_rates, make_tree
+from olafctl.testbed.graph.words import draw_text, format_quantity
 from tests.cli.conftest import Run, run, state
 
 __all__ = ["run", "state"]
@@ -23,8 +23,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_no_box_overlaps_another_or_leaves_the_picture(name: str) -> None:
-    testbed = testbeds.load(testbeds.locate(name))
-    drawn = ElementTree.fromstring(svg(name, tree(testbed, {})))
+    testbed = testbeds.load_testbed(testbeds.locate_testbed(name))
+    drawn = ElementTree.fromstring(draw_svg(name, make_tree(testbed, {})))
     _, _, width, height = map(float, drawn.attrib["viewBox"].split())
     boxes = [
         tuple(float(box.attrib[side]) for side in ("x", "y", "width", "height"))
@@ -40,20 +40,20 @@ def test_no_box_overlaps_another_or_leaves_the_picture(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_engine_and_port_is_named_once(name: str) -> None:
-    testbed = testbeds.load(testbeds.locate(name))
-    root = tree(testbed, {})
-    drawn = ElementTree.fromstring(svg(name, root))
+    testbed = testbeds.load_testbed(testbeds.locate_testbed(name))
+    root = make_tree(testbed, {})
+    drawn = ElementTree.fromstring(draw_svg(name, root))
     names = [words.text for words in drawn.iter(f"{SVG}text") if words.attrib["class"] == "name"]
     engines = [engine.name for engine in testbed.engines] if len(testbed.engines) > 1 else [testbed.name]
     assert sorted(map(str, names)) == sorted([*engines, *(port.name for port in testbed.ports)])
-    lines = text(root).splitlines()
+    lines = draw_text(root).splitlines()
     assert len(lines) == len(testbed.engines) + len(testbed.ports)
     for port in testbed.ports:
         assert sum(f"─ {port.name}: " in line for line in lines) == 1
 
 
 def test_engines_stand_in_the_order_in_which_updates_pass_them() -> None:
-    drawn = svg("multi-hop", tree(testbeds.load(testbeds.locate("multi-hop")), {}))
+    drawn = draw_svg("multi-hop", make_tree(testbeds.load_testbed(testbeds.locate_testbed("multi-hop")), {}))
     left = {
         name: float(x) for x, name in re.findall(r'class="name" x="([0-9.]+)" y="[0-9.]+">([^<]+)<', drawn)
     }
@@ -65,12 +65,12 @@ def test_rates_are_what_the_counters_grew_by_in_a_second() -> None:
     names = ("rx_frames", "rx_bytes", "tx_frames", "tx_bytes")
     before = {2: dict(zip(names, (10, 1000, 0, 0), strict=True))}
     after = {2: dict(zip(names, (30, 5000, 6, 900), strict=True))}
-    found = rates(before, after, 2.0)
+    found = count_rates(before, after, 2.0)
     assert found == {2: Rates(10.0, 16000.0, 3.0, 3600.0)}
-    laptop = tree(testbeds.load(testbeds.locate("laptop")), found)
-    assert "worker2: lander-w0; in 10 frames/s, 16 kb/s; out 3 frames/s, 3.6 kb/s" in text(laptop)
-    assert "→ 10 frames/s, 16 kb/s" in svg("laptop", laptop)
-    assert text(laptop).count("frames/s") == 2
+    laptop = make_tree(testbeds.load_testbed(testbeds.locate_testbed("laptop")), found)
+    assert "worker2: lander-w0; in 10 frames/s, 16 kb/s; out 3 frames/s, 3.6 kb/s" in draw_text(laptop)
+    assert "→ 10 frames/s, 16 kb/s" in draw_svg("laptop", laptop)
+    assert draw_text(laptop).count("frames/s") == 2
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_rates_are_what_the_counters_grew_by_in_a_second() -> None:
     ],
 )
 def test_quantities_have_three_digits(value: float, output: str) -> None:
-    assert quantity(value, "b/s") == output
+    assert format_quantity(value, "b/s") == output
 
 
 def test_a_testbed_that_is_not_deployed_is_drawn_without_rates(run: Run, tmp_path: Path) -> None:

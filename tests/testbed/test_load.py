@@ -21,7 +21,7 @@ parameter_servers: [{port: 1, ip: 10.0.0.254}]
 def load(tmp_path: Path, text: str) -> Testbed:
     path = tmp_path / "bed.yaml"
     path.write_text(HEAD + text)
-    return testbeds.load(path)
+    return testbeds.load_testbed(path)
 
 
 def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_range_of_ports_shares_a_transport_and_numbers_paths(tmp_path: Path) -
         "parameter_servers: [{port: 1, ip: 10.0.0.254}]\n"
         "clusters: []\n"
     )
-    ports = testbeds.load(path).ports
+    ports = testbeds.load_testbed(path).ports
     assert [(port.number, port.name, port.transport, port.path) for port in ports] == [
         (1, "port1", Transport.PCAP, "ps.pcap"),
         (2, "tor2", Transport.UNIX, "/tmp/tor-2.sock"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.testbed.shortages import shortages
+from olafctl.testbed.shortages import find_shortages
 from olafctl.wire.geometry import JUMBO_MTU, STANDARD_MTU, segment_values
 from tests.testbed.test_load import load
 
@@ -17,7 +17,7 @@ clusters:
 
 @pytest.mark.parametrize(("slots", "notes"), [(8, 1), (26, 0)])
 def test_fewer_slots_than_one_models_segments_are_noted(tmp_path: Path, slots: int, notes: int) -> None:
-    found = list(shortages(load(tmp_path, CLUSTERS.format(slots=slots))))
+    found = list(find_shortages(load(tmp_path, CLUSTERS.format(slots=slots))))
     assert len(found) == notes
     assert all("26 segments" in note and "P_s = 0.31" in note for note in found)
 

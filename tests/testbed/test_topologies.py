@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Link, Testbed
+from olafctl.testbed.model import Testbed, TestbedLink
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput
@@ -20,7 +20,7 @@ THIRD = "{ends: [sw3.ps, ps], rate: 10 Mb/s}"
 def load(folder: Path, text: str) -> Testbed:
     path = folder / "bed.yaml"
     path.write_text(text)
-    return testbeds.load(path)
+    return testbeds.load_testbed(path)
 
 
 def test_rounds_over_several_engines_need_every_worker(tmp_path: Path) -> None:
@@ -40,9 +40,9 @@ def test_the_links_lead_to_the_root_in_either_notation(
     bed = load(tmp_path, RIGHT)
     assert [engine.name for engine in bed.engines] == ["sw3", "sw1", "sw2"]
     assert bed.links == (
-        Link(port=13, peer=2, rate=1_000_000_000, delay=1_000_000, queue=1000),
-        Link(port=23, peer=3, rate=None, delay=1_000, queue=5),
-        Link(port=1, peer=None, rate=10_000_000, delay=1_000, queue=1000),
+        TestbedLink(port=13, peer=2, rate=1_000_000_000, delay=1_000_000, queue=1000),
+        TestbedLink(port=23, peer=3, rate=None, delay=1_000, queue=5),
+        TestbedLink(port=1, peer=None, rate=10_000_000, delay=1_000, queue=1000),
     )
     assert [port.number for port in bed.trunks] == [2, 3, 13, 23]
     assert [port.number for port in bed.ports] == [1, 4, 11, 12, 14, 21, 22, 24]

@@ -24,15 +24,15 @@ def test_a_file_that_is_not_text_is_refused(content: bytes, errors: str, tmp_pat
     path = tmp_path / "wrong.yaml"
     path.write_bytes(content)
     with pytest.raises(BadInput) as caught:
-        testbeds.load(path)
+        testbeds.load_testbed(path)
     assert str(caught.value).startswith(f"{path}:{errors}")
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
-        testbeds.load(tmp_path / "absent.yaml")
+        testbeds.load_testbed(tmp_path / "absent.yaml")
     with pytest.raises(BadInput, match="is a folder"):
-        testbeds.load(tmp_path)
+        testbeds.load_testbed(tmp_path)
 
 
 def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path) -> None:
@@ -40,17 +40,17 @@ def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     for path in (fifo, Path("/dev/zero")):
         with pytest.raises(BadInput, match="is not a regular file"):
-            testbeds.load(testbeds.locate(str(path)))
+            testbeds.load_testbed(testbeds.locate_testbed(str(path)))
 
 
 @pytest.mark.parametrize("given", ["x" * 5000, "a\0b", "deep/" * 2000], ids=["long", "nul", "deep"])
 def test_a_path_that_can_be_no_file_is_one_short_line(given: str) -> None:
     with pytest.raises(BadInput) as caught:
-        testbeds.locate(given)
+        testbeds.locate_testbed(given)
     assert len(caught.value.problems) == 1
     assert len(str(caught.value)) < 500
     with pytest.raises(BadInput):
-        testbeds.load(given)
+        testbeds.load_testbed(given)
 
 
 def test_a_path_that_may_not_be_looked_at_is_one_line(
@@ -61,7 +61,7 @@ def test_a_path_that_may_not_be_looked_at_is_one_line(
 
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(BadInput, match="cannot be read: Permission denied"):
-        testbeds.locate(str(tmp_path / "closed" / "bed.yaml"))
+        testbeds.locate_testbed(str(tmp_path / "closed" / "bed.yaml"))
 
 
 def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
     layers = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
     path.write_text("\n".join(["l0: &l0 [lol]", *layers, RIGHT]))
     with pytest.raises(BadInput) as caught:
-        testbeds.load(path)
+        testbeds.load_testbed(path)
     assert len(caught.value.problems) == 12
 
 
@@ -99,13 +99,13 @@ def test_a_file_that_stands_for_millions_is_refused_soon(name: str) -> None:
     text = bomb(name)
     started = time.process_time()
     with pytest.raises(BadInput) as caught:
-        testbeds.load(Path("bomb.yaml"), text)
+        testbeds.load_testbed(Path("bomb.yaml"), text)
     assert time.process_time() - started < 60  # instead of hours
     assert len(caught.value.problems) <= 101
 
 
 def test_what_is_not_shown_of_many_problems_is_counted() -> None:
     with pytest.raises(BadInput) as caught:
-        testbeds.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
+        testbeds.load_testbed(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
     assert len(caught.value.problems) == 101
     assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (fix these first)"

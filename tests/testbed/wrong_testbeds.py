@@ -52,6 +52,6 @@ TABLE = [
     Wrong(
         "unknown target",
         RIGHT.replace("target: twin", "target: twim"),
-        [f"2: target: 'twim' is not one of {', '.join(registry.names())} (did you mean twin?)"],
+        [f"2: target: 'twim' is not one of {', '.join(registry.target_names())} (did you mean twin?)"],
     ),
 ]

@@ -5,15 +5,21 @@ from fractions import Fraction
 import pytest
 
 from olafctl.verify.aom import ages
-from olafctl.verify.schedules import guesses
-from olafctl.verify.simulation import Disposition, Run, Schedule, Update, simulate
-from olafctl.verify.system import Slope, SlotFreed, System, Transmission, periodic
+from olafctl.verify.schedules import guess_schedules
+from olafctl.verify.simulation import (
+    Disposition,
+    GeneratedUpdate,
+    SimulationRun,
+    UpdateSchedule,
+    simulate_schedule,
+)
+from olafctl.verify.system import Slope, SlotFreed, System, Transmission, make_periodic
 from olafswitch.errors import BadInput
 
 
 def system(clusters: int = 3, **changes: object) -> System:
     fields: dict[str, object] = {
-        "clusters": tuple(periodic(name, 100) for name in "abcdef"[:clusters]),
+        "clusters": tuple(make_periodic(name, 100) for name in "abcdef"[:clusters]),
         "service": 10,
         "slots": 8,
         "updates": 4,
@@ -21,12 +27,14 @@ def system(clusters: int = 3, **changes: object) -> System:
     return System(**{**fields, **changes})  # type: ignore[arg-type]  # the fields above, some replaced
 
 
-def run(what: System, *updates: tuple[int, int]) -> Run:
+def run(what: System, *updates: tuple[int, int]) -> SimulationRun:
     """Updates as (time, cluster), all sent."""
-    return simulate(Schedule(what, tuple(Update(time, cluster, 1, 0, True) for time, cluster in updates)))
+    return simulate_schedule(
+        UpdateSchedule(what, tuple(GeneratedUpdate(time, cluster, 1, 0, True) for time, cluster in updates))
+    )
 
 
-def departures(result: Run) -> list[tuple[int, int, int]]:
+def departures(result: SimulationRun) -> list[tuple[int, int, int]]:
     """(cluster, A, D) in the order of departure."""
     return [(gone.cluster, gone.arrival, gone.time) for gone in result.departures]
 
@@ -55,15 +63,15 @@ def test_peak_age_runs_from_the_newest_that_had_left() -> None:
 @pytest.mark.parametrize("control", [Transmission.ANY, Transmission.ALWAYS])
 def test_peak_ages_are_those_of_the_shared_definition(control: Transmission) -> None:
     crowd = System(
-        tuple(periodic(name, period) for name, period in (("a", 7), ("b", 9), ("c", 11))),
+        tuple(make_periodic(name, period) for name, period in (("a", 7), ("b", 9), ("c", 11))),
         service=4,
         slots=2,
         updates=8,
         transmission=control,
         threshold=20,
     )
-    for schedule in guesses(crowd):
-        result = simulate(schedule)
+    for schedule in guess_schedules(crowd):
+        result = simulate_schedule(schedule)
         for index, peaks in enumerate(result.outcome.peaks):
             mine = [gone for gone in result.departures if gone.cluster == index]
             curve = ages([gone.arrival for gone in mine], [gone.time for gone in mine], -1, 1000)
@@ -95,14 +103,14 @@ def test_sending_probability_is_that_of_the_paper() -> None:
 
 def test_a_worker_with_stale_feedback_cannot_withhold() -> None:
     congested = system(2, slots=1, transmission=Transmission.ANY, threshold=100)
-    silent = tuple(Update(time, 0, 1, seq, False) for seq, time in enumerate((0, 100, 149, 150)))
-    assert [update.seq for update in simulate(Schedule(congested, silent)).impossible] == [3]
+    silent = tuple(GeneratedUpdate(time, 0, 1, seq, False) for seq, time in enumerate((0, 100, 149, 150)))
+    assert [update.seq for update in simulate_schedule(UpdateSchedule(congested, silent)).impossible] == [3]
 
 
 def test_the_expected_rate_sends_half_the_updates_at_one_half() -> None:
     congested = system(2, slots=1, transmission=Transmission.EXPECTED, threshold=10_000)
-    updates = tuple(Update(100 * seq, 0, 1, seq, seq % 2 == 1) for seq in range(6))
-    assert not simulate(Schedule(congested, updates)).impossible
+    updates = tuple(GeneratedUpdate(100 * seq, 0, 1, seq, seq % 2 == 1) for seq in range(6))
+    assert not simulate_schedule(UpdateSchedule(congested, updates)).impossible
 
 
 def test_what_cannot_be_verified_is_refused_with_every_problem() -> None:

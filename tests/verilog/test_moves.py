@@ -4,9 +4,9 @@ import random
 from collections import deque
 
 from olafswitch.p4.hardware.slots import Hashed, Row
-from olafswitch.p4.verilog.compile import library
+from olafswitch.p4.verilog.compile import list_library
 from olafswitch.simulation.bench import Bench
-from olafswitch.simulation.verilate import build
+from olafswitch.simulation.verilate import build_bench
 
 KEY, WAYS = 32, 5
 LATENCY = 4
@@ -22,7 +22,7 @@ def lookups_during(moves: int, row_bits: int, entries: int) -> int:
     masks = [r.getrandbits(KEY) for _ in range(WAYS * row_bits)]
     hashes = sum(mask << KEY * at for at, mask in enumerate(masks))
     sizes = {"KEY": KEY, "ENTRY": KEY, "WAYS": WAYS, "ROW": row_bits}
-    made = build("p4_exact", library(), {**sizes, "HASHES": f"{KEY * len(masks)}'h{hashes:x}"})
+    made = build_bench("p4_exact", list_library(), {**sizes, "HASHES": f"{KEY * len(masks)}'h{hashes:x}"})
     bench, table = Bench(made, {"clk": 4000}), Hashed(WAYS, row_bits, masks)
     asked: deque[int] = deque()
     live: list[int] = []

@@ -19,7 +19,7 @@ EXAMPLE = paths.sources() / "switch" / "examples" / "cocotb_bench.py"
 README = paths.sources() / "switch" / "README.md"
 
 
-def _run(*words: object) -> tuple[int, str]:
+def _run_command(*words: object) -> tuple[int, str]:
     done = CliRunner().invoke(olafswitch, [str(word) for word in words])
     return done.exit_code, done.output + (str(done.exception) if done.exception else "")
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("next")
     program = README.read_text().partition("<<'END'\n")[2].partition("END\n")[0]
     (made / "next.p4").write_text(program)
-    code, output = _run("compile", made / "next.p4", "--verilog", made / "rtl")
+    code, output = _run_command("compile", made / "next.p4", "--verilog", made / "rtl")
     assert code == 0, output
     return made / "rtl"
 
@@ -42,7 +42,7 @@ def test_frames_of_a_pcap_file_leave_as_the_entries_say(folder: Path, tmp_path: 
         writer.write(sent)
         writer.close()
     (tmp_path / "entries.stf").write_text("add next hdr.ethernet.dst:0x2aa send(port:2)\n")
-    code, output = _run(
+    code, output = _run_command(
         "simulate", folder, "--stf", tmp_path / "entries.stf", "--trace", tmp_path / "waves.vcd",
         "-p", f"1=pcap:{tmp_path / '1.in'},", "-p", f"2=pcap:{tmp_path / '2.in'},{tmp_path / '2.out'}",
     )  # fmt: skip
@@ -57,7 +57,7 @@ def test_frames_of_a_pcap_file_leave_as_the_entries_say(folder: Path, tmp_path: 
 def test_a_difference_from_an_stf_file_fails(folder: Path, tmp_path: Path) -> None:
     stf = tmp_path / "wrong.stf"
     stf.write_text("packet 1 0000000002aa 000000000001 0800\nexpect 2 00\n")
-    code, output = _run("simulate", folder, "--stf", stf)
+    code, output = _run_command("simulate", folder, "--stf", stf)
     assert code == 1 and "port 2: 0 frames, 1 expected" in output
 
 
@@ -77,7 +77,7 @@ def test_its_tables_are_served_over_p4runtime(folder: Path, tmp_path: Path) -> N
 
 
 def test_a_folder_without_a_module_is_named(tmp_path: Path) -> None:
-    code, output = _run("simulate", tmp_path)
+    code, output = _run_command("simulate", tmp_path)
     assert code != 0 and "no modules with a description" in output
 
 

@@ -11,14 +11,14 @@ from olafswitch.p4.hardware.slots import Hashed, Ordered, Row
 WAYS, ROW_BITS, KEY_BITS = 5, 8, 32
 
 
-def _masks(r: random.Random) -> list[int]:
+def _random_masks(r: random.Random) -> list[int]:
     return [r.getrandbits(KEY_BITS) for _ in range(WAYS * ROW_BITS)]
 
 
 @pytest.mark.parametrize("keys", ["random", "consecutive"])
 def test_ways_hold_what_a_table_of_their_size_needs(keys: str) -> None:
     r = random.Random(keys)
-    table, held = Hashed(WAYS, ROW_BITS, _masks(r)), dict[int, Row]()
+    table, held = Hashed(WAYS, ROW_BITS, _random_masks(r)), dict[int, Row]()
     numbers = r.sample(range(1 << KEY_BITS), 1024) if keys == "random" else range(1 << 24, (1 << 24) + 1024)
     rows = [(number, 0, 0) for number in numbers]
     for row in rows:

@@ -7,15 +7,15 @@ from contextlib import suppress
 import pytest
 
 from olafswitch.p4.check.program import check_program
-from olafswitch.p4.frozen import Frozen, everything
+from olafswitch.p4.frozen import Frozen, walk_nodes
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.parse import parse_program
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.p4.verilog.compile import compile_module
 from olafswitch.p4.verilog.externs import _CALLS
-from olafswitch.p4.verilog.tables import LATENCY, engine
+from olafswitch.p4.verilog.tables import LATENCY, choose_engine
 from olaftest.programs.equality import compare_text
 from olaftest.programs.structures import HASHES, Structures, structured_texts
 
@@ -26,22 +26,22 @@ _OPERATORS = ("+", "-", "*", "&", "|", "^", "|+|", "|-|", "++", "<<", ">>", "=="
 NOT_OF_V1MODEL = {"UserExtern.apply", "Checksum.apply", "Counter.count"}
 
 
-def _nodes(program: ir.Program) -> Iterator[Frozen]:
+def _list_nodes(program: ir.Program) -> Iterator[Frozen]:
     roots: list[Frozen] = [function.body for function in program.functions]
     for block in program.blocks:
         roots += [*block.variables, block.body, *block.states, *(each.body for each in block.actions)]
     for root in roots:
-        yield from everything(root)
+        yield from walk_nodes(root)
 
 
-def _constructs(program: ir.Program) -> Iterator[str]:
+def _name_constructs(program: ir.Program) -> Iterator[str]:
     """Name what a program is made of, from the checked program, not from what the generator meant."""
     for table in program.tables:
-        yield f"engine {engine(table).kind}"
+        yield f"engine {choose_engine(table).kind}"
         yield from (f"key {key.kind}" for key in table.match_keys)
         if table.counter is not None:
             yield "direct counter"
-    for node in _nodes(program):
+    for node in _list_nodes(program):
         yield type(node).__name__
         match node:
             case ir.ExternCall():
@@ -61,13 +61,13 @@ def _constructs(program: ir.Program) -> Iterator[str]:
                 yield "value set"
             case ir.Transition(state="reject"):
                 yield "reject"
-            case ir.Field(base=base) if t.is_union(t.stripped(base.type)):
+            case ir.Field(base=base) if t.is_union(t.strip_type(base.type)):
                 yield "header union"
             case ir.Binary(op=op):
                 yield f"operator {op}"
 
 
-def _wanted() -> set[str]:
+def _list_wanted() -> set[str]:
     """Name what the back end takes: its externs, engines, statements and expressions."""
     kinds: Iterable[type] = [*ir.Statement.__subclasses__(), *ir.Expr.__subclasses__()]
     return {
@@ -86,8 +86,10 @@ def _wanted() -> set[str]:
 def test_the_programs_hold_every_construct_of_the_subset() -> None:
     seen: Counter[str] = Counter()
     for text in structured_texts(PROGRAMS):
-        seen.update(set(_constructs(check_program(parse(preprocess_text(text, "case.p4")), "case.p4"))))
-    missing = {name: seen[name] for name in sorted(_wanted()) if seen[name] < LEAST}
+        seen.update(
+            set(_name_constructs(check_program(parse_program(preprocess_text(text, "case.p4")), "case.p4")))
+        )
+    missing = {name: seen[name] for name in sorted(_list_wanted()) if seen[name] < LEAST}
     assert not missing
 
 
@@ -95,7 +97,7 @@ def test_the_programs_hold_every_construct_of_the_subset() -> None:
 def test_a_program_is_the_same_in_verilog(first: int) -> None:
     """Take the first program from there on that hardware has room for."""
     for seed in range(first, first + 10):
-        text = preprocess_text(Structures(seed).structured(), "case.p4")
+        text = preprocess_text(Structures(seed).random_structures(), "case.p4")
         with suppress(Refused):
             compile_module(text, "case.p4")
             break

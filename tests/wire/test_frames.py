@@ -12,8 +12,8 @@ from scapy.layers.l2 import Ether
 
 from olafctl import paths
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
-from olafctl.wire.layouts import Flag, FrameType, Layout
+from olafctl.wire.frames import Datagram, Endpoint, pack_header, unpack_header
+from olafctl.wire.layouts import Flag, FrameType, HeaderLayout
 from olafctl.wire.scapy_layers import Olaf, OlafStatus, Shim
 from olafswitch.toolchain import cxx
 from olaftest.frames import OlafFrame
@@ -22,29 +22,29 @@ WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
 SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
 
 
-def values_of(layout: Layout) -> st.SearchStrategy[dict[str, int]]:
+def values_of(layout: HeaderLayout) -> st.SearchStrategy[dict[str, int]]:
     return st.fixed_dictionaries({f.name: st.integers(0, (1 << f.bits) - 1) for f in layout.fields})
 
 
 @pytest.mark.parametrize("layout", layouts.ALL, ids=lambda layout: layout.name)
-def test_every_layout_is_whole_bytes_with_distinct_fields(layout: Layout) -> None:
+def test_every_layout_is_whole_bytes_with_distinct_fields(layout: HeaderLayout) -> None:
     assert layout.bits % 8 == 0
     assert len({field.name for field in layout.fields}) == len(layout.fields)
 
 
 @given(values=st.sampled_from(layouts.ALL).flatmap(lambda lay: st.tuples(st.just(lay), values_of(lay))))
-def test_unpack_inverts_pack(values: tuple[Layout, dict[str, int]]) -> None:
+def test_unpack_inverts_pack(values: tuple[HeaderLayout, dict[str, int]]) -> None:
     layout, fields = values
-    assert unpack(layout, pack(layout, fields)) == fields
+    assert unpack_header(layout, pack_header(layout, fields)) == fields
 
 
 def test_a_value_too_wide_or_a_field_unknown_is_refused() -> None:
     with pytest.raises(ValueError, match=r"olaf\.count"):
-        pack(layouts.OLAF, {"count": 1 << 16})
+        pack_header(layouts.OLAF, {"count": 1 << 16})
     with pytest.raises(ValueError, match="no field colour"):
-        pack(layouts.OLAF, {"colour": 1})
+        pack_header(layouts.OLAF, {"colour": 1})
     with pytest.raises(ValueError, match="needs 22 bytes"):
-        unpack(layouts.OLAF, bytes(21))
+        unpack_header(layouts.OLAF, bytes(21))
 
 
 @given(
@@ -112,7 +112,7 @@ def c_shim(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @given(values=values_of(layouts.TUSER))
 def test_the_c_shim_agrees_with_the_layout(c_shim: ctypes.CDLL, values: dict[str, int]) -> None:
-    shim = pack(layouts.TUSER, values)
+    shim = pack_header(layouts.TUSER, values)
     out = ctypes.create_string_buffer(len(shim))
     c_shim.echo(shim, out)
     assert out.raw == shim
@@ -121,7 +121,7 @@ def test_the_c_shim_agrees_with_the_layout(c_shim: ctypes.CDLL, values: dict[str
 
 def test_scapy_takes_a_frame_with_its_shim_apart() -> None:
     fields = {field.name: number for number, field in enumerate(layouts.TUSER.fields, start=1)}
-    data = pack(layouts.TUSER, fields) + bytes(60)
+    data = pack_header(layouts.TUSER, fields) + bytes(60)
     shim = Shim(data)
     assert {name: shim.getfieldval(name) for name in fields} == fields
     assert bytes(shim.payload) == bytes(60)

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 from olafctl import paths
 from olafctl.daemon.messages import parsing
 from olafctl.wire import control
-from olafctl.wire.control import Action
+from olafctl.wire.control import ControlAction
 
 PAGE = (paths.sources() / "docs" / "wire-format.md").read_text()
 
@@ -22,8 +22,8 @@ def test_the_example_is_a_join_that_the_daemon_believes() -> None:
     parts = example()
     key = parts.pop("key")
     sent = b"".join(parts.values())
-    message = parsing.parse(2, bytes(12) + b"\x08\x00" + sent)
-    assert (message.action, message.cluster, message.values["values"]) == (Action.JOIN, "red", 700)
+    message = parsing.parse_frame(2, bytes(12) + b"\x08\x00" + sent)
+    assert (message.action, message.cluster, message.values["values"]) == (ControlAction.JOIN, "red", 700)
     assert message.is_authentic(key.hex())
     assert (message.sender.ip, message.sender.port) == (IPv4Address("10.0.0.1"), 41000)
 
@@ -36,7 +36,7 @@ def test_the_rule_of_the_page_makes_the_mac_of_its_example() -> None:
 
 
 def test_every_message_stands_in_it_byte_by_byte() -> None:
-    for action, layout in zip(Action, control.ALL, strict=True):
+    for action, layout in zip(ControlAction, control.ALL, strict=True):
         _, found, section = PAGE.partition(f"### {action.name}, action {action.value} ({layout.size} bytes)")
         assert found
         rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (\d+) \|", section.partition("###")[0], re.M)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from olafctl import quantities
 from olafctl.cli import numbers
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.errors import BadInput, Problem, importing
 
 _FASTEST = 10**13
@@ -24,7 +24,7 @@ def command(
         1.4, "GB of weights a second that the publisher's core encodes.", least=0, above=True
     ),
     decode: float = option(2.6, "GB of weights a second that a player's core decodes.", least=0, above=True),
-) -> Report:
+) -> VerbReport:
     """Predict what weights as multicast deltas would save.
 
     Bytes that the trainer sends for a version, and seconds until all players have it, beside full copies and
@@ -34,18 +34,18 @@ def command(
       olaflab deltas --parameters 8e9 --players 16 --rate 10Gb/s
     """
     with importing("the model"):
-        from olaflab.weights.saving import Case, advice, compare
-    speed = numbers.read("--rate", rate, quantities.rate(1, _FASTEST))
+        from olaflab.weights.saving import Case, compare_ways, give_advice
+    speed = numbers.read_quantity("--rate", rate, quantities.rate(1, _FASTEST))
     if speed is None:
         raise BadInput(Problem("a link without a limit needs no deltas", "--rate", "give its rate"))
-    seconds = numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST)) / 1e9
+    seconds = numbers.read_quantity("--interval", interval, quantities.duration(1, numbers.LONGEST)) / 1e9
     case = Case(int(parameters), changed, players, speed, seconds, mtu, encode * 1e9, decode * 1e9)
-    ways = compare(case)
+    ways = compare_ways(case)
     rows = [
         (name, f"{way.sent / 1e9:.4g}", f"{way.wire:.3g}", f"{way.seconds:.3g}") for name, way in ways.items()
     ]
     heads = ("way", "GB sent", "s on the link", "s until all have it")
     title = f"a version of {parameters:.3g} parameters, {changed:.1%} changed, {players} players"
-    text = advice(case, ways)
+    text = give_advice(case, ways)
     document = {"ways": {name: asdict(way) for name, way in ways.items()}, "advice": text}
-    return Report(document, [Table(title, heads, rows), f"\n{text}"])
+    return VerbReport(document, [TextTable(title, heads, rows), f"\n{text}"])

@@ -9,11 +9,11 @@ from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.testbed import limits
 from olafctl.wire.geometry import SLOTS
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
-    from olaflab.model.gain import Gain, Job, Spread
+    from olaflab.model.gain import Gain, GainJob, Spread
 
 
 _LITTLE = 0.05
@@ -34,7 +34,7 @@ def command(
     mtu: int = option(1500, "Bytes of a packet.", least=68, most=65535),
     seed: int = option(0, "First random seed of phases and jitter.", least=0),
     seeds: int = option(20, "Runs of each queue.", least=1, most=1000),
-) -> Report:
+) -> VerbReport:
     """Predict what a training job would gain from Olaf.
 
     Loss, Age-of-Model and delivery of FIFO, Olaf, and Olaf with transmission control (OLAF §5), in the
@@ -45,37 +45,43 @@ def command(
     \b
       olaflab gain --values 9797 --interval 20ms --workers 3 --clusters 8 --rate 50Mb/s
     """
-    from olaflab.model.gain import Job, gain
+    from olaflab.model.gain import GainJob, compare_ways
 
-    speed = numbers.read("--rate", rate, quantities.rate(1, limits.MAX_RATE))
+    speed = numbers.read_quantity("--rate", rate, quantities.rate(1, limits.MAX_RATE))
     if speed is None:
         raise BadInput(Problem("a link without a limit is never congested", "--rate", "give its rate"))
-    time = numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST))
-    job = Job(values, time, workers, clusters, speed, slots, jitter, mtu)
-    found = gain(job, range(seed, seed + seeds))
+    time = numbers.read_quantity("--interval", interval, quantities.duration(1, numbers.LONGEST))
+    job = GainJob(values, time, workers, clusters, speed, slots, jitter, mtu)
+    found = compare_ways(job, range(seed, seed + seeds))
     document = {
-        "offered_rate": job.offered,
+        "offered_rate": job.offered_rate,
         "segments": job.segments,
         "seeds": seeds,
-        "congested": found.congested,
-        "younger": _finite(asdict(found.younger)),
-        "outcomes": [_finite(asdict(outcome)) for outcome in found.outcomes.values()],
+        "congested": found.is_congested,
+        "younger": _finite_values(asdict(found.younger)),
+        "outcomes": [_finite_values(asdict(outcome)) for outcome in found.outcomes.values()],
     }
     text = (
         f"an update is {job.segments} frames of {job.frame_bytes} bytes; the workers offer "
-        f"{job.offered / 1e6:.6g} Mb/s, {job.offered / job.rate:.3g} times the link"
+        f"{job.offered_rate / 1e6:.6g} Mb/s, {job.offered_rate / job.rate:.3g} times the link"
     )
     rows = [
-        (each.way, _shown(each.lost, "{:.1%}"), f"{each.held.median:.1%}", _shown(each.age, "{:.4g}", 1e6),
-         f"{each.updates.median:.4g}", f"{each.frames.median:.4g}")
+        (
+            each.way,
+            _format_spread(each.lost, "{:.1%}"),
+            f"{each.held.median:.1%}",
+            _format_spread(each.age, "{:.4g}", 1e6),
+            f"{each.updates.median:.4g}",
+            f"{each.frames.median:.4g}",
+        )
         for each in found.outcomes.values()
-    ]  # fmt: skip
+    ]
     heads = ["queue", "lost", "held back", "AoM ms", "updates/s delivered", "frames/s"]
     title = f"predicted; the median of {seeds} seed{'s' * (seeds != 1)} (lowest … highest)"
-    return Report(document, [text, Table(title, heads, rows), f"\n{_verdict(found, job)}"])
+    return VerbReport(document, [text, TextTable(title, heads, rows), f"\n{_format_verdict(found, job)}"])
 
 
-def _shown(spread: "Spread", form: str, unit: float = 1.0) -> str:
+def _format_spread(spread: "Spread", form: str, unit: float = 1.0) -> str:
     median, lowest, highest = (
         "none" if isinf(value) else form.format(value / unit)
         for value in (spread.median, spread.lowest, spread.highest)
@@ -83,10 +89,10 @@ def _shown(spread: "Spread", form: str, unit: float = 1.0) -> str:
     return median if lowest == highest else f"{median} ({lowest} … {highest})"
 
 
-def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+def _finite_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON can hold it: null for infinite."""
     return {
-        name: _finite(value)
+        name: _finite_values(value)
         if isinstance(value, dict)
         else None
         if isinstance(value, float) and isinf(value)
@@ -95,12 +101,12 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _verdict(found: "Gain", job: "Job") -> str:
-    from olaflab.model.gain import Way
+def _format_verdict(found: "Gain", job: "GainJob") -> str:
+    from olaflab.model.gain import QueueWay
 
-    if not found.congested:
+    if not found.is_congested:
         return "Little to gain: the link carries what the workers send."
-    fifo, olaf = (found.outcomes[way].lost.median for way in (Way.FIFO, Way.OLAF))
+    fifo, olaf = (found.outcomes[way].lost.median for way in (QueueWay.FIFO, QueueWay.OLAF))
     text = f"FIFO loses {fifo:.0%}, Olaf {olaf:.0%}; "
     younger = found.younger
     if isinf(younger.median):
@@ -108,18 +114,18 @@ def _verdict(found: "Gain", job: "Job") -> str:
     elif abs(1 - younger.median) < _LITTLE:
         text += "models are of about the same age."
     elif younger.highest < 1:
-        text = f"Yes: {text}models are {_younger(found)} younger."
+        text = f"Yes: {text}models are {_format_younger(found)} younger."
     elif younger.lowest >= 1:
         text += "models are not younger."
     else:
-        text += f"whether models are younger depends on the phases: by {_younger(found)}."
+        text += f"whether models are younger depends on the phases: by {_format_younger(found)}."
     most = job.clusters * job.segments
     if job.slots < most and olaf > fifo / 10:
         text += f" More than {job.slots} slots help: {most} segments may wait at once."
     return text
 
 
-def _younger(found: "Gain") -> str:
+def _format_younger(found: "Gain") -> str:
     """Format the median and the extremes of the share."""
     share = found.younger
     low = "none" if isinf(share.highest) else f"{1 - share.highest:.0%}"

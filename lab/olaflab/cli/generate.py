@@ -27,28 +27,28 @@ _OFFSETS = re.compile(r"^if not _descriptor\._USE_C_DESCRIPTORS:\n(?:  .*\n)*", 
 _PINNED = re.compile(r"\b(olafctl|olafswitch)==[\w.]+")
 
 
-def generated() -> Mapping[Path, str]:
+def generate_files() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
-    from olafctl.targets.p4_sources import params
+    from olafctl.targets.p4_sources import render_params
     from olaflab.sources import cpp, opennic, p4, queue, sdk, wire_page
 
     return {
-        Path("p4src/headers.p4"): p4.headers(),
-        Path("p4src/params.p4"): params(),
-        Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
-        Path("olafctl/wire/native/modes.h"): cpp.modes(),
-        Path("olafctl/wire/native/olaf_header.h"): cpp.header(),
-        Path("docs/wire-format.md"): wire_page.page(),
-        Path("sdk/olaf/transport/wire.py"): sdk.wire(),
-        **queue.generated(),
-        **opennic.generated(),
-        **_messages(),
-        **_papers(),
-        **_versions(),
+        Path("p4src/headers.p4"): p4.headers_file(),
+        Path("p4src/params.p4"): render_params(),
+        Path("olafctl/wire/native/tuser.h"): cpp.tuser_header(),
+        Path("olafctl/wire/native/modes.h"): cpp.modes_header(),
+        Path("olafctl/wire/native/olaf_header.h"): cpp.header_file(),
+        Path("docs/wire-format.md"): wire_page.write_page(),
+        Path("sdk/olaf/transport/wire.py"): sdk.wire_module(),
+        **queue.generate_files(),
+        **opennic.generate_files(),
+        **_proto_modules(),
+        **_paper_pages(),
+        **_version_files(),
     }
 
 
-def _papers() -> Mapping[Path, str]:
+def _paper_pages() -> Mapping[Path, str]:
     """The papers' pages, with the list of everything that each paper shows."""
     from olaflab.papers import shelf
 
@@ -59,7 +59,7 @@ def _papers() -> Mapping[Path, str]:
     }
 
 
-def _versions() -> Mapping[Path, str]:
+def _version_files() -> Mapping[Path, str]:
     """The metadata of the other distributions, with the product's version: they are released together."""
     texts = {place: (paths.sources() / place).read_text() for place in map(Path, _METADATA)}
     return {
@@ -68,7 +68,7 @@ def _versions() -> Mapping[Path, str]:
     }
 
 
-def _messages() -> Mapping[Path, str]:
+def _proto_modules() -> Mapping[Path, str]:
     """The modules of the .proto files."""
     home = paths.sources()
     protos = [str(place.relative_to(home)) for place in sorted((home / "olafctl").rglob("*.proto"))]
@@ -96,7 +96,7 @@ def command(check: bool) -> None:
         raise BadInput(
             Problem("the sources that it writes are not installed", str(home), "run it in a checkout")
         )
-    stale = {place: text for place, text in generated().items() if _text(home / place) != text}
+    stale = {place: text for place, text in generate_files().items() if _read_text(home / place) != text}
     if check and stale:
         raise OlafError(
             *(Problem("differs from its definition", str(name), "run `olaflab generate`") for name in stale)
@@ -108,5 +108,5 @@ def command(check: bool) -> None:
         click.echo("generated files are up to date")
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     return path.read_text() if path.is_file() else None

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import click
 
-from olaflab.verb import FILE, Report, option, verb
+from olaflab.verb import FILE, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
@@ -24,7 +24,7 @@ def command(
     ),
     seed: int = option(1, "Random seed.", least=0),
     force: bool = option(False, "Overwrite a trace that exists."),
-) -> Report:
+) -> VerbReport:
     """Record asynchronous PPO on LunarLander-v3 as a trace.
 
     Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on one
@@ -35,7 +35,7 @@ def command(
     if not output.parent.is_dir():
         raise click.UsageError(f"folder {output.parent} does not exist")
     with importing("recording", "pip install ./sdk './lab[train]'"):
-        from olaflab.training.record import record
+        from olaflab.training.record import record_training
     from olaflab.training.replay import trace as traces
 
     rewards: list[float] = []
@@ -46,10 +46,10 @@ def command(
             log_progress(f"{done}/{total} updates; cluster {cluster + 1}, mean reward {fmean(rewards):.0f}")
             rewards.clear()
 
-    trace = record(clusters, cluster_size, updates, seed, progress, hidden)
-    traces.save(trace, output)
+    trace = record_training(clusters, cluster_size, updates, seed, progress, hidden)
+    traces.save_trace(trace, output)
     size = output.stat().st_size
     shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}
     sizes = f"{trace.workers} workers × {updates} updates of {trace.values} values, {size / 1e6:.2f} MB"
     document = {"trace": str(output), "bytes": size, **shape, "header": trace.header}
-    return Report(document, [f"wrote {output}: {sizes}"])
+    return VerbReport(document, [f"wrote {output}: {sizes}"])

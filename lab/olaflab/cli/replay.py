@@ -8,7 +8,7 @@ import click
 from olafctl import quantities
 from olafctl.plotting import file_format
 from olafctl.testbed import limits
-from olaflab.verb import FILE, Report, argument, option, verb
+from olaflab.verb import FILE, VerbReport, argument, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import BadInput, Problem
 
@@ -37,7 +37,7 @@ def command(
     plot: Path | None = option(
         None, "File for a picture of Age-of-Model over time: .png, .svg or .pdf.", metavar="FILE", type=FILE
     ),
-) -> Report:  # fmt: skip
+) -> VerbReport:  # fmt: skip
     """Replay a recorded training through a deployed twin.
 
     In virtual time. Its workers are those of the clusters of mode olaf and fifo. The engine's settings are
@@ -46,49 +46,49 @@ def command(
     """
     if order is not None and at_once is None:
         raise click.UsageError("--order goes with --at-once")
-    out_rate = None if rate is None else _rate("--rate", rate)
+    out_rate = None if rate is None else _read_rate("--rate", rate)
     if plot is not None:
         file_format(plot)
-    mean, most = _finite("--offered", offered), _finite("--link", link)
+    mean, most = _read_finite_rate("--offered", offered), _read_finite_rate("--link", link)
 
-    from olafctl.control.deploy import using
-    from olafctl.control.store import pick
+    from olafctl.control.deploy import use_deployment
+    from olafctl.control.store import pick_store
     from olafctl.wire.layouts import BEAT_BYTES
     from olafctl.wire.modes import Mode
     from olaflab.training.replay import report
     from olaflab.training.replay import trace as traces
-    from olaflab.training.replay.frames import asynchronous, values_in, whole_model
-    from olaflab.training.replay.run import Setting, clusters_of, replay
-    from olaflab.training.replay.trace import Load, schedule
+    from olaflab.training.replay.frames import asynchronous_clusters, values_in, whole_model
+    from olaflab.training.replay.run import Setting, clusters_of, replay_trace
+    from olaflab.training.replay.trace import ReplayLoad, schedule_updates
 
-    trace = traces.load(trace_path)
+    trace = traces.load_trace(trace_path)
     if not whole:
         values_in(frame_bytes, trace)
-    with using(pick(testbed)) as (deployed, running):
-        clusters = asynchronous(deployed)
+    with use_deployment(pick_store(testbed)) as (deployed, running):
+        clusters = asynchronous_clusters(deployed)
         setting = Setting(
             mode=deployed.mode_of(clusters[0]) if clusters and mode is None else Mode(mode or "olaf"),
             rate=deployed.root.output_rate if rate is None else out_rate,
         )
-        load = Load(mean, most, frame_bytes, at_once, order)
+        load = ReplayLoad(mean, most, frame_bytes, at_once, order)
         if whole:
             size = deployed.root.beats * BEAT_BYTES
             load = replace(load, frame_bytes=size, model=whole_model(deployed))
-        plan = schedule(trace, clusters_of(deployed), load, updates)
+        plan = schedule_updates(trace, clusters_of(deployed), load, updates)
         log_progress(f"replaying {plan.updates} updates")
-        outcome = replay(running, deployed, trace, plan, load.blocks, setting)
+        outcome = replay_trace(running, deployed, trace, plan, load.blocks, setting)
     figures = outcome.measurement
     if plot is not None:
         from olaflab.training.replay import report as plots
 
-        plots.ages([outcome], deployed, plan, load, plot)
+        plots.draw_ages([outcome], deployed, plan, load, plot)
     document = {"trace": trace.header, **report.as_json(setting, figures)}
     text = report.source_text(trace, plan, len(clusters_of(deployed)), load)
     problems = [Problem(violation, "conservation") for violation in figures.violations]
-    return Report(document, [text, report.table(setting, figures)], problems)
+    return VerbReport(document, [text, report.format_replay(setting, figures)], problems)
 
 
-def _rate(option: str, text: str) -> int | None:
+def _read_rate(option: str, text: str) -> int | None:
     """``40G`` and every other way to write a rate in a testbed; ``off`` is None."""
     written = text.strip()
     if not written:
@@ -101,8 +101,8 @@ def _rate(option: str, text: str) -> int | None:
         raise BadInput(Problem(error.what, option, "give a rate such as 40G, or off")) from error
 
 
-def _finite(option: str, text: str) -> int:
-    rate = _rate(option, text)
+def _read_finite_rate(option: str, text: str) -> int:
+    rate = _read_rate(option, text)
     if rate is None:
         raise BadInput(Problem("cannot be unlimited", option, "give a rate such as 60G"))
     return rate

@@ -9,7 +9,7 @@ import click
 
 from olafctl import paths
 from olaflab.papers import shelf
-from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.console.output import json_option, log_progress, print_json, print_table
 from olafswitch.errors import BadInput, OlafError, Problem, importing
 
 if TYPE_CHECKING:
@@ -80,21 +80,21 @@ def command(
       olaflab reproduce olaf --check
       olaflab reproduce stellaris fig11 --trainings --seeds 10
     """
-    from olaflab.papers.figure import Cost, Effort
+    from olaflab.papers.figure import Effort, FigureCost
     from olaflab.papers.store import Committed, find_points
 
     with importing("the figures", _NEEDS):
-        committed = Committed(_folder(output), paper)
+        committed = Committed(_committed_folder(output), paper)
         known = shelf.load_figures(paper)
         if unknown := [name for name in names if name not in known]:
             remedy = f"take one of {', '.join(known)}"
             raise BadInput(Problem(f"{unknown[0]} is not a figure of {paper}", remedy=remedy))
-        kept = committed.points()
+        kept = committed.load_points()
         found: dict[Figure, Points] = {}
         without: list[str] = []
         for one in (each for name, each in known.items() if not names or name in names):
             began = time.monotonic()
-            effort = Effort(partial(_log, one.name), seeds, length, runs, kept)
+            effort = Effort(partial(_log_step, one.name), seeds, length, runs, kept)
             its = find_points(one, effort, trainings)
             if its is None:
                 without.append(one.name)
@@ -102,22 +102,24 @@ def command(
             found[one] = its
             log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
         sections = {one: one.section(its) for one, its in found.items()}
-        written = list(committed.write(found, known)) if found and not check else []
+        written = list(committed.write_figures(found, known)) if found and not check else []
     if as_json:
         _print_json(sections)
     else:
         for one, section in sections.items():
-            _show(one, section)
+            _show_section(one, section)
         if written:
             click.echo(f"\n{written[0]} and {len(written) - 1} files beside it")
     if check:
-        drawn = {one for one in sections if effort.reduced or (trainings and one.cost is not Cost.MODEL)}
-        _check(sections, committed.sections(), set(known), drawn)
+        drawn = {
+            one for one in sections if effort.is_reduced or (trainings and one.cost is not FigureCost.MODEL)
+        }
+        _check_sections(sections, committed.load_sections(), set(known), drawn)
     if without:
         _report_unmeasured(without, requested=bool(names))
 
 
-def _folder(output: Path | None) -> Path:
+def _committed_folder(output: Path | None) -> Path:
     """Return the folder of what is committed. Raises BadInput outside a checkout: no wheel holds it."""
     folder = output or paths.sources() / "docs" / "papers"
     if output is None and not folder.is_dir():
@@ -126,7 +128,7 @@ def _folder(output: Path | None) -> Path:
     return folder
 
 
-def _log(name: str, step: str) -> None:
+def _log_step(name: str, step: str) -> None:
     log_progress(f"{name}: {step}")
 
 
@@ -136,20 +138,20 @@ def _print_json(sections: "dict[Figure, Section]") -> None:
     print_json({one.name: store.as_json(section) for one, section in sections.items()})
 
 
-def _show(one: "Figure", section: "Section") -> None:
+def _show_section(one: "Figure", section: "Section") -> None:
     click.echo(f"\n{one.title}")
-    first = section.comparison
+    first = section.first_table
     if first is not None:
-        table(first.title, first.heads, first.rows)
+        print_table(first.title, first.heads, first.rows)
     for statement, verdict in section.verdicts.items():
         click.echo(f"{verdict}: {statement}")
 
 
-def _check(
+def _check_sections(
     sections: "dict[Figure, Section]", committed: "dict[str, Section]", known: set[str], drawn: "set[Figure]"
 ) -> None:
     """Raise OlafError with every difference."""
-    from olaflab.papers.check import differences
+    from olaflab.papers.check import find_differences
 
     remedy = "run it without --check to accept it"
     problems = [
@@ -160,7 +162,7 @@ def _check(
         if one.name not in committed:
             problems.append(Problem("no committed section to compare it with", one.name, remedy))
             continue
-        found = differences(committed[one.name], section, drawn=one in drawn)
+        found = find_differences(committed[one.name], section, drawn=one in drawn)
         problems += [Problem(difference, one.name, remedy) for difference in found]
     if problems:
         raise OlafError(*problems)

@@ -10,9 +10,9 @@ import click
 from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.testbed import limits
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine
 from olafctl.wire.modes import Mode
-from olaflab.verb import Report, Table, argument, option, verb
+from olaflab.verb import TextTable, VerbReport, argument, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import BadInput, Problem
 
@@ -45,7 +45,7 @@ def command(
     tolerance: str = option("400ms", "Δ_T of --control: older feedback is obsolete.", metavar="TIME"),
     urgent: bool = option(False, "With --control: v = 1/Δ_T instead of Δ_T."),
     seed: int = option(0, "Random seed of phases and jitter.", least=0),
-) -> Report:  # fmt: skip
+) -> VerbReport:  # fmt: skip
     """Simulate TESTBED in the event-level model (docs/simulate.md).
 
     Its engines, links and periodic workers. Phases are drawn at random from --seed, with which a run repeats
@@ -58,7 +58,7 @@ def command(
     given = _by_name("--period", periods, quantities.duration(1, numbers.LONGEST))
     named = {name: period for name, period in given.items() if name is not None}
     lateness, length, before, obsolete = (
-        numbers.read(option, text, quantities.duration(least, numbers.LONGEST))
+        numbers.read_quantity(option, text, quantities.duration(least, numbers.LONGEST))
         for option, text, least in (
             ("--jitter", jitter, 0),
             ("--duration", duration, 0),
@@ -67,18 +67,18 @@ def command(
         )
     )
 
-    from olafctl.targets.testbeds import load, locate
+    from olafctl.targets.testbeds import load_testbed, locate_testbed
     from olaflab.model.from_testbed import scenario_of
     from olaflab.model.run import run
-    from olaflab.model.scenario import Control
+    from olaflab.model.scenario import TransmissionModel
 
-    bed = load(locate(testbed))
+    bed = load_testbed(locate_testbed(testbed))
     if mode is not None:
         clusters = tuple(replace(one, mode=Mode(mode)) for one in bed.clusters)
         bed = replace(bed, clusters=clusters)
     bed = _with_rates(bed, rates)
     seconds = obsolete / 1e9
-    workers = Control(1 / seconds if urgent else seconds, seconds) if control else None
+    workers = TransmissionModel(1 / seconds if urgent else seconds, seconds) if control else None
     scenario = scenario_of(
         bed, given.get(None), named, jitter=lateness, size=frame_bytes, control=workers, seed=seed
     )
@@ -86,7 +86,7 @@ def command(
     names = {cluster.number: cluster.name for cluster in bed.clusters}
     for warning in (*_overloads(bed, scenario), *_unfinished(result)):
         click.echo(f"warning: {warning}", err=True)
-    return Report(_values(result, names), _parts(result, names))
+    return VerbReport(_document_of(result, names), _report_parts(result, names))
 
 
 def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
@@ -96,7 +96,7 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
         if name is not None and name not in known:
             raise BadInput(Problem(f"engine {name!r} does not exist", "--rate", f"known: {', '.join(known)}"))
 
-    def changed(engine: Engine) -> Engine:
+    def changed(engine: TestbedEngine) -> TestbedEngine:
         every = given.get(None, engine.output_rate)
         return replace(engine, output_rate=given.get(engine.name, every))
 
@@ -138,22 +138,31 @@ def _unfinished(result: "Result") -> Iterator[str]:
         )
 
 
-def _parts(result: "Result", names: dict[int, str]) -> list[str | Table]:
+def _report_parts(result: "Result", names: dict[int, str]) -> list[str | TextTable]:
     heads = ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "held", "AoM", "mean peak"]
     rows = [
-        (names[one.cluster], one.generated, one.frames, one.aggregated, one.replaced, one.lost, one.held,
-         _us(one.average_age), _us(one.mean_peak))
+        (
+            names[one.cluster],
+            one.generated,
+            one.frames,
+            one.aggregated_updates,
+            one.replaced,
+            one.lost,
+            one.held,
+            _format_us(one.average_age),
+            _format_us(one.mean_peak),
+        )
         for one in result.clusters
-    ]  # fmt: skip
+    ]
     fairness = "–" if result.fairness is None else f"{result.fairness:.4f}"
     text = (
         f"\nlost {result.loss:.2%} of {result.generated} updates, {result.under_way} under way at the end;"
-        f" AoM {_us(result.average_age)} µs on average, Jain's index over clusters {fairness}"
+        f" AoM {_format_us(result.average_age)} µs on average, Jain's index over clusters {fairness}"
     )
-    return [Table("clusters; ages in µs", heads, rows), text]
+    return [TextTable("clusters; ages in µs", heads, rows), text]
 
 
-def _values(result: "Result", names: dict[int, str]) -> dict[str, Any]:
+def _document_of(result: "Result", names: dict[int, str]) -> dict[str, Any]:
     return {
         "generated": result.generated,
         "loss": result.loss,
@@ -163,7 +172,7 @@ def _values(result: "Result", names: dict[int, str]) -> dict[str, Any]:
         "events": result.events,
         "engines": result.engines,
         "clusters": [
-            {**vars(one), "cluster": names[one.cluster], "aggregated": one.aggregated}
+            {**vars(one), "cluster": names[one.cluster], "aggregated": one.aggregated_updates}
             for one in result.clusters
         ],
     }
@@ -176,9 +185,9 @@ def _by_name(
     found: dict[str | None, quantities.V] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")
-        found[name if equals else None] = numbers.read(f"{option} {name}".strip(), value, reader)
+        found[name if equals else None] = numbers.read_quantity(f"{option} {name}".strip(), value, reader)
     return found
 
 
-def _us(age: float | None) -> str:
+def _format_us(age: float | None) -> str:
     return "–" if age is None else f"{age / 1e3:.6g}"

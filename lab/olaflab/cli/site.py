@@ -20,6 +20,6 @@ def command(output: Path, check: bool) -> None:
     from olaflab.site import build
 
     if check:
-        build.check()
+        build.check_site()
     else:
-        click.echo(f"wrote {build.build(output)}")
+        click.echo(f"wrote {build.build_site(output)}")

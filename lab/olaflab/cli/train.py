@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
     from olaflab.training.admission import Admit
-    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.journal import ClusterProgress, Journal
     from olaflab.training.learning import Learning
     from olaflab.training.live import Gather
-    from olaflab.training.plan import Plan, Trained
+    from olaflab.training.plan import ClusterFigures, TrainingPlan
 
 _POLICIES = ("olaf", "plain")
 _MOST_ACTORS = 1024
@@ -107,41 +107,41 @@ def command(
         from olafctl.control import serving
         from olaflab.training import shown
         from olaflab.training.head import Crew
-        from olaflab.training.plan import Pace, Plan
-    from olafctl.control.deploy import acting, using
-    from olafctl.control.store import pick
+        from olaflab.training.plan import Pace, TrainingPlan
+    from olafctl.control.deploy import act_as_hosts, use_deployment
+    from olafctl.control.store import pick_store
 
-    several, auto = _learners(learners)
+    several, auto = _read_learners(learners)
     if actors is None and learners is not None:
         actors = _ACTORS
-    crew = None if actors is None else _range(actors)
+    crew = None if actors is None else _read_range(actors)
     if crew is not None and ray == "local":
         raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
     if crew is not None and ray is not None:
-        _reach(ray)
+        _reach_ray(ray)
     if crew is None and grow is not None:
         raise click.UsageError("--grow is for --actors")
     if step_cost is None:
         step_cost = 0.001 if virtual else 0.0
     if virtual and step_cost == 0:
         raise click.UsageError("with --virtual, --step-cost must be above 0: nothing else takes time")
-    make = serving.policy(policy, 0.001, {})
+    make = serving.make_policy(policy, 0.001, {})
     pace = Pace(step_cost, learn=learn_cost, start=start_cost)
-    plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control, seconds=seconds)
+    plan = TrainingPlan(updates, episodes, pace, seed, make, v, delta_t, not no_control, seconds=seconds)
     if crew is not None:
         made = Crew(*crew, block, grow or 0, several, ray, auto, price / 3600)
         if virtual:
             made = replace(made, cold=cold_cost, keep_alive=keep_alive)
         plan = replace(plan, crew=made)
-    store = pick(testbed)
+    store = pick_store(testbed)
     if virtual:
-        with using(store) as (deployed, running):
-            trained, learnt, spent = _virtual(deployed, running, plan)
+        with use_deployment(store) as (deployed, running):
+            trained, learnt, spent = _train_virtual(deployed, running, plan)
             counted = of_root(running.queues).read_all()
     else:
-        with acting(store) as (deployed, running):
+        with act_as_hosts(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
-            trained, learnt, counted = _live(
+            trained, learnt, counted = _train_live(
                 deployed, running, store.folder, plan, folder, resume, report, ray if crew is None else None
             )
             spent = None
@@ -151,7 +151,7 @@ def command(
         found |= {"learning": learnt} if learnt else {}
         print_json({**found, "seconds": spent} if spent else found)
         return
-    shown.show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
+    shown.show_results([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
     click.echo("\nengine: " + ", ".join(f"{value} {name}" for name, value in counters.items()))
     if learnt:
         shown.show_costs(learnt)
@@ -160,7 +160,7 @@ def command(
         click.echo(f"engine's processor time: {parts}, of {spent['whole']:.1f} s")
 
 
-def _learners(text: str | None) -> tuple[int, bool]:
+def _read_learners(text: str | None) -> tuple[int, bool]:
     """How many, 0 for all, and whether they follow the network."""
     if text is None or text == "auto":
         return 0, text == "auto"
@@ -169,7 +169,7 @@ def _learners(text: str | None) -> tuple[int, bool]:
     return int(text), False
 
 
-def _reach(ray: str) -> None:
+def _reach_ray(ray: str) -> None:
     """Raises BadInput where no cluster answers, MissingTool without Ray."""
     from olaf.errors import OlafError as SdkError
 
@@ -181,7 +181,7 @@ def _reach(ray: str) -> None:
         raise BadInput(Problem(str(error), f"--ray {ray}")) from error
 
 
-def _range(text: str) -> tuple[int, int]:
+def _read_range(text: str) -> tuple[int, int]:
     low, dots, high = text.partition("..")
     try:
         found = int(low), int(high if dots else low)
@@ -194,75 +194,75 @@ def _range(text: str) -> tuple[int, int]:
     return found
 
 
-def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
+def _find_admissions(deployed: "Testbed") -> dict[str, "Admit"]:
     """Map each cluster with an objective to a check that the daemon, if one answers, proves it."""
-    from olafctl.daemon.api.client import listens
+    from olafctl.daemon.api.client import daemon_listens
     from olaflab.training.admission import Proven
 
     governed = [cluster.name for cluster in deployed.clusters if cluster.objective]
-    return {name: Proven(deployed.name, name) for name in governed} if listens() else {}
+    return {name: Proven(deployed.name, name) for name in governed} if daemon_listens() else {}
 
 
-def _learning(deployed: "Testbed", plan: "Plan", now: float = 0.0) -> "Learning | None":
+def _make_learning(deployed: "Testbed", plan: "TrainingPlan", now: float = 0.0) -> "Learning | None":
     """Make the accounting of heads that learn, or None without heads."""
     from olafctl.control import serving
     from olaflab.training.learning import Learning
 
-    return None if plan.crew is None else Learning(serving.asynchronous(deployed), plan.crew, now)
+    return None if plan.crew is None else Learning(serving.served_clusters(deployed), plan.crew, now)
 
 
-def _virtual(
-    deployed: "Testbed", running: "Running", plan: "Plan"
-) -> tuple[list["Trained"], dict[str, Any], dict[str, float]]:
+def _train_virtual(
+    deployed: "Testbed", running: "Running", plan: "TrainingPlan"
+) -> tuple[list["ClusterFigures"], dict[str, Any], dict[str, float]]:
     """What came of it, what its learners cost, and where processor time went: the engine's, and ``whole``
     with this process'."""
     from olafctl.control import serving
     from olaflab.training.cosim.medium import EngineMedium
-    from olaflab.training.shown import Line
-    from olaflab.training.virtual import train
+    from olaflab.training.shown import ProgressLine
+    from olaflab.training.virtual import train_virtual
 
     begin = time.process_time()
-    learning = _learning(deployed, plan)
-    line = Line(learning)
+    learning = _make_learning(deployed, plan)
+    line = ProgressLine(learning)
     with closing(running.virtual_time()) as engine:
         medium, server = EngineMedium(engine, deployed), serving.host_of(deployed, None)
-        done = train(medium, deployed, server, plan, line, learning=learning)
+        done = train_virtual(medium, deployed, server, plan, line, learning=learning)
         spent = asdict(engine.spent)
     learnt = learning.close(line.time) if learning is not None else {}
     return done, learnt, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
 
 
-def _live(
+def _train_live(
     deployed: "Testbed",
     running: "Running",
     state: Path,
-    plan: "Plan",
+    plan: "TrainingPlan",
     folder: Path,
     resume: bool,
     report: float,
     ray: str | None,
-) -> tuple[list["Trained"], dict[str, Any], dict[str, int]]:
+) -> tuple[list["ClusterFigures"], dict[str, Any], dict[str, int]]:
     """What came of it, what its learners cost, and what the engine counted."""
     from olafctl.control import serving
-    from olafctl.control.hosts.deployed import namespace_of, wanted
+    from olafctl.control.hosts.deployed import are_wanted, namespace_of
     from olaflab.training.journal import Journal
-    from olaflab.training.live import Counting, lost, train
-    from olaflab.training.team import Processes
+    from olaflab.training.live import Counting, count_lost, train_live
+    from olaflab.training.team import WorkerProcesses
 
-    gather: Gather = Processes
+    gather: Gather = WorkerProcesses
     if ray is not None:
         with importing("--ray", _RAY):
             from olaflab.training.machines import Machines
         gather = partial(Machines, ray)
-    server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
+    server, clusters = serving.host_of(deployed, None), serving.served_clusters(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    elsewhere = ray is not None and not wanted(state)
+    elsewhere = ray is not None and not are_wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
-    learning, last = _learning(deployed, plan, journal.begin), journal.begin
+    learning, last = _make_learning(deployed, plan, journal.begin), journal.begin
 
-    def show(found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+    def show(found: "Mapping[str, ClusterProgress]", server: "ParameterServer") -> None:
         nonlocal last
         for name, figures in found.items():
             last = figures.time
@@ -278,35 +278,44 @@ def _live(
                 )
             print(text, file=sys.stderr)
         if learning is not None:
-            print(f"{'':9}  {learning.line(last)}", file=sys.stderr)
+            print(f"{'':9}  {learning.format_progress(last)}", file=sys.stderr)
         counted = counting.look()
-        message = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
+        message = f"engine: {count_lost(counted)} frames lost" if found else "waiting for the first update"
         if not counting.answers:
             message = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {message}", file=sys.stderr, flush=True)
-        _tell(state, found, server)
+        _tell_daemon(state, found, server)
 
     try:
-        trained = train(
-            deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed), learning
+        trained = train_live(
+            deployed,
+            server,
+            plan,
+            namespaces,
+            journal,
+            report,
+            show,
+            gather,
+            _find_admissions(deployed),
+            learning,
         )
         return trained, {} if learning is None else learning.close(last), counting.look()
     finally:
-        _end(journal, folder)
+        _end_journal(journal, folder)
 
 
-def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+def _tell_daemon(state: Path, found: "Mapping[str, ClusterProgress]", server: "ParameterServer") -> None:
     """Show it through the daemon that keeps the deployment, or only here if none answers."""
     from olafctl.control import serving
-    from olafctl.daemon.keeping import keeper
+    from olafctl.daemon.keeping import open_keeper
 
     heads = [vars(head) for figures in found.values() for head in figures.heads]
-    with suppress(OlafError), keeper(state) as daemon:
+    with suppress(OlafError), open_keeper(state) as daemon:
         if daemon is not None:
-            daemon.call("ReportAges", deployment=state.name, **serving.reports(server), heads=heads)
+            daemon.call("ReportAges", deployment=state.name, **serving.make_reports(server), heads=heads)
 
 
-def _end(journal: "Journal", folder: Path) -> None:
+def _end_journal(journal: "Journal", folder: Path) -> None:
     """Write what is left to write; a training does not fail for want of its picture."""
     try:
         picture = journal.close()

@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from olafctl.control import devices
-from olafctl.control.desired import desired
-from olafctl.control.plan import plan
-from olafctl.daemon.api.client import Client
+from olafctl.control.desired import desired_state
+from olafctl.control.plan import plan_changes
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
@@ -30,10 +30,10 @@ from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
-from olaflab.daemon.history import Call, Outcome, violations
+from olaflab.daemon.history import CallOutcome, HistoryCall, find_violations
 from olaflab.daemon.kept_twin import kept_twin
 from olafswitch.errors import BadInput, OlafError, Problem
-from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, until
+from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, wait_until
 
 _TESTBED = """
 name: chaos
@@ -63,7 +63,7 @@ _WORKERS = 12
 
 
 @dataclass(frozen=True)
-class Report:
+class ChaosReport:
     """What happened, and what does not agree."""
 
     killed: dict[str, int]
@@ -100,9 +100,9 @@ class Ground(Protocol):
         """What runs."""
 
 
-def run(
+def run_chaos(
     kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None], *, tree: bool = False
-) -> Report:
+) -> ChaosReport:
     """Kill a random one of daemon and twin ``kills`` times and cut the network between them ``cuts`` times,
     while at least ``changes`` joins, leaves and moves are answered. Of a ``tree`` of three
     engines workers also change the engine. Raises OlafError when something does not come back."""
@@ -119,15 +119,15 @@ def run_on(
     changes: int,
     seed: int,
     progress: Callable[[str], None],
-) -> Report:
+) -> ChaosReport:
     """As :func:`run`, of what runs already; workers join, and join again, by ``ports``."""
     chaos = Chaos(ground.daemons, ports, seed)
     progress("creating clusters")
-    chaos.begin()
-    chaos.disturb(ground, kills, cuts, changes, progress)
+    chaos.begin_clients()
+    chaos.disturb_ground(ground, kills, cuts, changes, progress)
     chaos.end_clients()
     progress("comparing")
-    return chaos.compare(ground)
+    return chaos.compare_all(ground)
 
 
 class Chaos:
@@ -139,9 +139,9 @@ class Chaos:
         self._daemons = {each.address: each for each in daemons}
         self._seed, self._chance = seed, random.Random(seed)
         self._steps = itertools.count()
-        self._calls: list[tuple[str, Call]] = []
+        self._calls: list[tuple[str, HistoryCall]] = []
         """With the address that was called."""
-        self.answers: list[tuple[float, str, Outcome]] = []
+        self.answers: list[tuple[float, str, CallOutcome]] = []
         """Final answers to changes, with their monotonic times and the daemons' addresses."""
         self._reads: list[tuple[int, dict[str, str]]] = []
         self._deaths: dict[str, list[int]] = {address: [] for address in self._daemons}
@@ -152,11 +152,11 @@ class Chaos:
         self._progressed = threading.Condition()
         self._threads: list[threading.Thread] = []
 
-    def begin(self) -> None:
+    def begin_clients(self) -> None:
         """Create the clusters, and start the clients. Raises OlafError."""
-        with self._clients() as clients:
+        with self._open_clients() as clients:
             for name, mode in _CLUSTERS.items():
-                until(partial(created, clients, name, mode))
+                wait_until(partial(create_cluster, clients, name, mode))
         works: list[Callable[[], None]] = [self._read_memberships]
         works += [partial(self._change_memberships, self._seed + number) for number in range(_CLIENTS)]
         for work in works:
@@ -176,16 +176,16 @@ class Chaos:
     def _change_memberships(self, seed: int) -> None:
         """What one client does, until the run ends: it calls one daemon until that does not lead."""
         chance = random.Random(seed)
-        with self._clients() as clients:
+        with self._open_clients() as clients:
             client = clients[0]
             while not self._ending.is_set():
                 number = chance.randrange(_WORKERS)
                 action = chance.choice(["join", "join", "leave", "move"])
                 cluster, port = chance.choice(list(_CLUSTERS)), chance.choice(self._ports)
-                if not self._call(client, number, action, cluster, port):
-                    client = self._leader(clients) or client
+                if not self._call_daemon(client, number, action, cluster, port):
+                    client = self._await_leader(clients) or client
 
-    def _call(self, client: Client, number: int, action: str, cluster: str, port: int) -> bool:
+    def _call_daemon(self, client: DaemonClient, number: int, action: str, cluster: str, port: int) -> bool:
         """Whether the answer is final."""
         worker = f"w{number}"
         request = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
@@ -197,17 +197,17 @@ class Chaos:
                 change = partial(client.call, "Leave", worker=worker)
             case _:
                 change = partial(client.call, "MoveWorker", worker=worker, cluster=cluster)
-        if (outcome := answered(change)) is None:
+        if (outcome := answer_of_change(change)) is None:
             return False
         with self._progressed:
-            call = Call(worker, action, cluster, began, next(self._steps), outcome)
+            call = HistoryCall(worker, action, cluster, began, next(self._steps), outcome)
             self._calls.append((client.address, call))
-            if outcome is not Outcome.UNKNOWN:
+            if outcome is not CallOutcome.UNKNOWN:
                 self.answers.append((time.monotonic(), client.address, outcome))
             self._progressed.notify_all()
-        return outcome is not Outcome.UNKNOWN
+        return outcome is not CallOutcome.UNKNOWN
 
-    def _leader(self, clients: Sequence[Client]) -> Client | None:
+    def _await_leader(self, clients: Sequence[DaemonClient]) -> DaemonClient | None:
         """Wait for the one that leads: repeating a call that failed would find out nothing more."""
         while not self._ending.wait(0.02):
             for client in clients:
@@ -218,30 +218,30 @@ class Chaos:
 
     def _read_memberships(self) -> None:
         """What the client does that only looks."""
-        with self._clients() as clients:
+        with self._open_clients() as clients:
             for turn in itertools.count():
                 if self._ending.wait(0.05):
                     return
                 client, began = clients[turn % len(clients)], next(self._steps)
                 try:
-                    status = _status(client)
+                    status = _read_status(client)
                 except OlafError:
                     continue
-                ended, found = next(self._steps), _where(status)
+                ended, found = next(self._steps), _clusters_of_workers(status)
                 with self._progressed:
                     self._reads.append((int(status.resume_token), found))
                     if status.term:  # who follows may be behind
                         self._calls += ((client.address, each) for each in _as_reads(found, began, ended))
 
     @contextmanager
-    def _clients(self) -> Iterator[list[Client]]:
+    def _open_clients(self) -> Iterator[list[DaemonClient]]:
         """One of each daemon."""
         with ExitStack() as stack:
-            yield [stack.enter_context(Client(address, timeout=TIMEOUT)) for address in self._daemons]
+            yield [stack.enter_context(DaemonClient(address, timeout=TIMEOUT)) for address in self._daemons]
 
     # Disturbances
 
-    def disturb(
+    def disturb_ground(
         self, ground: Ground, kills: int, cuts: int, changes: int, progress: Callable[[str], None]
     ) -> None:
         """Kill and cut in random order, each after a few more answers or at once; then await the rest."""
@@ -278,42 +278,42 @@ class Chaos:
 
     # Comparison
 
-    def outcomes(self) -> dict[str, int]:
+    def count_outcomes(self) -> dict[str, int]:
         """Count the changes by their outcomes."""
         return dict(Counter(call.outcome.value for _, call in self._calls if call.action != "read"))
 
     def note_status(self, address: str, status: Any) -> None:
         """Add to the history what the daemon at ``address`` has, when all changes are over."""
         step = next(self._steps)
-        self._calls += ((address, each) for each in _as_reads(_where(status), step, step))
+        self._calls += ((address, each) for each in _as_reads(_clusters_of_workers(status), step, step))
 
-    def unexplained(self) -> Sequence[str]:
+    def find_unexplained(self) -> Sequence[str]:
         """Return the workers about whom no order explains the answers."""
-        return violations([self._bounded(by, call) for by, call in self._calls])
+        return find_violations([self._bound_call(by, call) for by, call in self._calls])
 
-    def compare(self, ground: Ground) -> Report:
+    def compare_all(self, ground: Ground) -> ChaosReport:
         """Compare the clients' answers, the store, the devices and the queue."""
-        with self._clients() as clients:
-            settled: list[tuple[Client, Any]] = []
+        with self._open_clients() as clients:
+            settled: list[tuple[DaemonClient, Any]] = []
 
             def look() -> bool:
-                settled[:] = self._settled(ground, clients)
+                settled[:] = self._find_settled(ground, clients)
                 return bool(settled)
 
-            until(look)
+            wait_until(look)
             leader, status = settled[0]
-        found = _where(status)
+        found = _clusters_of_workers(status)
         self.note_status(leader.address, status)
         for daemon in self._daemons.values():
             self.end_daemon(daemon)
-        wrong = [f"no order explains the answers about {worker}" for worker in self.unexplained()]
-        wrong += self._misread(ground)
-        wrong += self._differences(ground, found)
-        done = sorted(when for when, _, outcome in self.answers if outcome is Outcome.DONE)
-        return Report(
+        wrong = [f"no order explains the answers about {worker}" for worker in self.find_unexplained()]
+        wrong += self._find_misread(ground)
+        wrong += self._find_differences(ground, found)
+        done = sorted(when for when, _, outcome in self.answers if outcome is CallOutcome.DONE)
+        return ChaosReport(
             killed=dict(self._killed),
             cuts=dict(self._cuts),
-            outcomes=self.outcomes(),
+            outcomes=self.count_outcomes(),
             reads=len(self._reads),
             revisions=int(status.resume_token),
             members=len(found),
@@ -321,28 +321,30 @@ class Chaos:
             disagreements=wrong,
         )
 
-    def _settled(self, ground: Ground, clients: Sequence[Client]) -> Iterator[tuple[Client, Any]]:
+    def _find_settled(
+        self, ground: Ground, clients: Sequence[DaemonClient]
+    ) -> Iterator[tuple[DaemonClient, Any]]:
         """A leader with its status, where all devices agree with it: engines above may know a worker that
         changed its cluster a little later, and the leader may change until then."""
-        for client in filter(_ready, clients):
-            status = _status(client)
-            if status.term and not _drift(ground, clusters_of(status)):
+        for client in filter(_is_ready, clients):
+            status = _read_status(client)
+            if status.term and not _find_drift(ground, clusters_of(status)):
                 yield client, status
 
-    def _bounded(self, address: str, call: Call) -> Call:
+    def _bound_call(self, address: str, call: HistoryCall) -> HistoryCall:
         """A call of unknown outcome may take effect until the daemon that lived when it ended is dead."""
-        if call.outcome is not Outcome.UNKNOWN:
+        if call.outcome is not CallOutcome.UNKNOWN:
             return call
         deaths = self._deaths[address]
         later = bisect_right(deaths, call.ended)
         return replace(call, ended=deaths[later] if later < len(deaths) else math.inf)
 
-    def _misread(self, ground: Ground) -> Iterator[str]:
+    def _find_misread(self, ground: Ground) -> Iterator[str]:
         """Memberships that were read and never stored."""
         at: dict[int, dict[str, str]] = {}
         now: dict[str, str] = {}
         with ground.store() as store:
-            for event in _everything(store):
+            for event in _read_history(store):
                 room, _, name = event.key.partition("/")
                 if room == "member":
                     now.pop(name, None)
@@ -353,7 +355,7 @@ class Chaos:
             if at.get(revision) != found:
                 yield f"at revision {revision} a client read {found}, but {at.get(revision)} was stored"
 
-    def _differences(self, ground: Ground, found: dict[str, str]) -> Iterator[str]:
+    def _find_differences(self, ground: Ground, found: dict[str, str]) -> Iterator[str]:
         """Between the store, the status, what the devices hold, and the queue's settings and tables."""
         with ground.store() as store:
             _, rows = store.rows()
@@ -367,21 +369,21 @@ class Chaos:
             numbers = [member.number for member in membership.clusters[name].workers]
             if len(set(numbers)) < len(numbers):
                 yield f"members of {name} share a number: {sorted(numbers)}"
-        yield from _drift(ground, tuple(membership.snapshot()))
+        yield from _find_drift(ground, tuple(membership.snapshot()))
 
 
-def _drift(ground: Ground, clusters: tuple[Cluster, ...]) -> list[str]:
+def _find_drift(ground: Ground, clusters: tuple[Cluster, ...]) -> list[str]:
     """How what the devices and queues hold differs from what these clusters ask for."""
     testbed, running = ground.found()
     if running is None:
         raise OlafError(Problem("does not run", testbed.name))
-    wanted = desired(testbed, clusters)
-    with devices.watching(running) as sessions:
-        actual = devices.read(running, sessions, wanted)
-    return list(plan(actual, wanted).lines())
+    wanted = desired_state(testbed, clusters)
+    with devices.watch_devices(running) as sessions:
+        actual = devices.read_state(running, sessions, wanted)
+    return list(plan_changes(actual, wanted).lines())
 
 
-def _everything(store: MembershipStore) -> Iterator[Any]:
+def _read_history(store: MembershipStore) -> Iterator[Any]:
     """Every event of a store's history."""
     since = 0
     while events := store.history(since):
@@ -389,7 +391,7 @@ def _everything(store: MembershipStore) -> Iterator[Any]:
         since = events[-1].revision
 
 
-def _ready(client: Client) -> bool:
+def _is_ready(client: DaemonClient) -> bool:
     try:
         [status] = client.call("GetStatus", summary=True).deployments
     except OlafError:
@@ -397,35 +399,38 @@ def _ready(client: Client) -> bool:
     return bool(status.term and status.ready)
 
 
-def _status(client: Client) -> Any:
+def _read_status(client: DaemonClient) -> Any:
     [status] = client.call("GetStatus").deployments
     return status
 
 
-def _where(status: Any) -> dict[str, str]:
+def _clusters_of_workers(status: Any) -> dict[str, str]:
     return {worker.name: worker.cluster for worker in status.workers}
 
 
-def _as_reads(found: dict[str, str], began: int, ended: int) -> list[Call]:
+def _as_reads(found: dict[str, str], began: int, ended: int) -> list[HistoryCall]:
     """One look at all workers, as a look at each."""
     workers = (f"w{number}" for number in range(_WORKERS))
-    return [Call(worker, "read", found.get(worker, ""), began, ended, Outcome.DONE) for worker in workers]
+    return [
+        HistoryCall(worker, "read", found.get(worker, ""), began, ended, CallOutcome.DONE)
+        for worker in workers
+    ]
 
 
-def answered(change: Callable[[], object]) -> Outcome | None:
+def answer_of_change(change: Callable[[], object]) -> CallOutcome | None:
     """The answer to a change; None where nothing was changed."""
     try:
         change()
     except BadInput:
-        return Outcome.REFUSED
+        return CallOutcome.REFUSED
     except (Unavailable, NotLeader):
         return None
     except OlafError:
-        return Outcome.UNKNOWN
-    return Outcome.DONE
+        return CallOutcome.UNKNOWN
+    return CallOutcome.DONE
 
 
-def created(clients: Iterable[Client], name: str, mode: str = "OLAF", key: str = "") -> bool:
+def create_cluster(clients: Iterable[DaemonClient], name: str, mode: str = "OLAF", key: str = "") -> bool:
     """Whether one of them has created the cluster."""
     for client in clients:
         with suppress(OlafError):

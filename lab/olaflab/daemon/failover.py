@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olafctl.control import devices
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
@@ -19,10 +19,10 @@ from olafctl.targets import testbeds
 from olaflab.daemon import pair_daemon
 from olaflab.daemon.chaos import Chaos
 from olaftest.daemon import etcd_server
-from olaftest.daemon.daemon_process import DaemonProcess, until
-from olaftest.daemon.etcd_server import Cluster
+from olaftest.daemon.daemon_process import DaemonProcess, wait_until
+from olaftest.daemon.etcd_server import EtcdCluster
 from olaftest.daemon.relay import Relay
-from olaftest.daemon.switch_pair import SwitchPair, switches
+from olaftest.daemon.switch_pair import SwitchPair, running_pair
 
 _TESTBED = """
 name: failover
@@ -35,7 +35,7 @@ _PORTS = (2,)
 
 
 @dataclass(frozen=True)
-class Report:
+class FailoverReport:
     """Times are in seconds of wall time, of each round in order."""
 
     served_after_kill: list[float]
@@ -51,30 +51,32 @@ class Report:
     """Workers about whom no order explains the answers."""
 
 
-def run(kills: int, cuts: int, losses: int, changes: int, progress: Callable[[str], None]) -> Report:
+def run_failover(
+    kills: int, cuts: int, losses: int, changes: int, progress: Callable[[str], None]
+) -> FailoverReport:
     """Kill the leader ``kills`` times, cut it off from etcd ``cuts`` times, and kill a member of an etcd of
     three ``losses`` times, after at least ``changes`` changes were acknowledged since the last time.
 
     Raises OlafError when something does not come back.
     """
-    bed = testbeds.load("failover.yaml", _TESTBED)
+    bed = testbeds.load_testbed("failover.yaml", _TESTBED)
     with (
-        etcd_server.cluster(3 if losses else 1) as etcd,
-        switches(bed) as pair,
-        _controllers(pair, etcd) as both,
+        etcd_server.running_cluster(3 if losses else 1) as etcd,
+        running_pair(bed) as pair,
+        _run_controllers(pair, etcd) as both,
     ):
         trial = _Trial(pair, both, etcd)
-        trial.begin()
+        trial.begin_trial()
         for number in range(kills):
             progress(f"kill {number + 1} of {kills}")
-            trial.kill(changes)
+            trial.kill_leader(changes)
         for number in range(cuts):
             progress(f"cut {number + 1} of {cuts}")
-            trial.cut(changes)
+            trial.cut_leader(changes)
         for number in range(losses):
             progress(f"loss {number + 1} of {losses}")
-            trial.lose(number % 3, changes)
-        return trial.end()
+            trial.lose_member(number % 3, changes)
+        return trial.end_trial()
 
 
 @dataclass
@@ -85,13 +87,13 @@ class _Controller:
 
 
 @contextmanager
-def _controllers(pair: SwitchPair, etcd: Cluster) -> Iterator[list[_Controller]]:
+def _run_controllers(pair: SwitchPair, etcd: EtcdCluster) -> Iterator[list[_Controller]]:
     both: list[_Controller] = []
     try:
         for name in ("a", "b"):
             relays = [Relay.to(endpoint) for endpoint in etcd.endpoints]
             endpoints = ",".join(relay.endpoint for relay in relays)
-            both.append(_Controller(pair_daemon.process(pair, name, endpoints), relays))
+            both.append(_Controller(pair_daemon.make_process(pair, name, endpoints), relays))
             both[-1].daemon.start()
         yield both
     finally:
@@ -102,7 +104,7 @@ def _controllers(pair: SwitchPair, etcd: Cluster) -> Iterator[list[_Controller]]
 
 
 class _Trial:
-    def __init__(self, pair: SwitchPair, both: list[_Controller], etcd: Cluster) -> None:
+    def __init__(self, pair: SwitchPair, both: list[_Controller], etcd: EtcdCluster) -> None:
         self._pair = pair
         self._both = both
         self._cluster = etcd
@@ -113,14 +115,14 @@ class _Trial:
         self._stopped: list[float] = []
         self._primary = True
 
-    def begin(self) -> None:
-        self._chaos.begin()
+    def begin_trial(self) -> None:
+        self._chaos.begin_clients()
 
     def await_changes(self, changes: int) -> None:
         """Wait until so many more changes are acknowledged."""
         self._chaos.await_answers(len(self._chaos.answers) + changes)
 
-    def kill(self, changes: int) -> None:
+    def kill_leader(self, changes: int) -> None:
         self.await_changes(changes)
         leader, other = self._leader_first()
         since = time.monotonic()
@@ -129,14 +131,14 @@ class _Trial:
         self._check_primary()
         leader.daemon.start()
 
-    def cut(self, changes: int) -> None:
+    def cut_leader(self, changes: int) -> None:
         self.await_changes(changes)
         leader, other = self._leader_first()
-        term = self._term()
+        term = self._read_term()
         since = time.monotonic()
         for relay in leader.relays:
-            relay.freeze()
-        while self._term() == term:
+            relay.freeze_traffic()
+        while self._read_term() == term:
             time.sleep(0.01)
         ended = time.monotonic()
         self._served_after_cut.append(self._first_of(other, since) - since)
@@ -144,9 +146,9 @@ class _Trial:
         self._stopped.append(ended - last)
         self._check_primary()
         for relay in leader.relays:
-            relay.heal()
+            relay.heal_traffic()
 
-    def lose(self, member: int, changes: int) -> None:
+    def lose_member(self, member: int, changes: int) -> None:
         """Kill a member of etcd, and start it again, both under load."""
         self._cluster.kill(member)
         self.await_changes(changes)
@@ -154,18 +156,18 @@ class _Trial:
         self._cluster.wait()
         self.await_changes(changes)
 
-    def end(self) -> Report:
+    def end_trial(self) -> FailoverReport:
         self._chaos.end_clients()
         leader, _ = self._leader_first()
-        with Client(leader.daemon.address) as client:
+        with DaemonClient(leader.daemon.address) as client:
             self._chaos.note_status(client.address, client.call("GetStatus").deployments[0])
-        return Report(
+        return FailoverReport(
             [round(each, 2) for each in self._served_after_kill],
             [round(each, 2) for each in self._served_after_cut],
             [round(each, 2) for each in self._stopped],
             self._primary,
-            self._chaos.outcomes(),
-            [*self._chaos.unexplained()],
+            self._chaos.count_outcomes(),
+            [*self._chaos.find_unexplained()],
         )
 
     def _first_of(self, controller: _Controller, since: float) -> float:
@@ -174,21 +176,23 @@ class _Trial:
 
     def _leader_first(self) -> list[_Controller]:
         """The leader, and the other."""
-        until(lambda: self._term() > 0)
-        return sorted(self._both, key=lambda each: each.daemon.address.encode() not in self._leader().value)
+        wait_until(lambda: self._read_term() > 0)
+        return sorted(
+            self._both, key=lambda each: each.daemon.address.encode() not in self._read_leader().value
+        )
 
-    def _term(self) -> int:
-        found = self._leader()
+    def _read_term(self) -> int:
+        found = self._read_leader()
         return int(found.create_revision) if found is not None else 0
 
-    def _leader(self) -> Any:
+    def _read_leader(self) -> Any:
         """The leader's key as etcd has it; None when there is none."""
-        answer = self._etcd.transact([], [messages.get(leader_key(self._pair.testbed.name))])
+        answer = self._etcd.transact([], [messages.get_keys(leader_key(self._pair.testbed.name))])
         return next(iter(answer.responses[0].response_range.kvs), None)
 
     def _check_primary(self) -> None:
         running = self._pair.running()
         assert running is not None
-        with devices.watching(running) as sessions:
+        with devices.watch_devices(running) as sessions:
             seen = {session.highest_election_id for session in sessions.values()}
-        self._primary = self._primary and seen == {self._term() << 64}
+        self._primary = self._primary and seen == {self._read_term() << 64}

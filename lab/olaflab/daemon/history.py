@@ -22,7 +22,7 @@ from olafswitch.errors import OlafError, Problem
 _CONFIGURATIONS = 1_000
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     """The answer that a client received."""
 
     DONE = "done"
@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Call:
+class HistoryCall:
     """One operation on one worker, from its begin to its end in the order of all begins and ends."""
 
     worker: str
@@ -44,7 +44,7 @@ class Call:
     ended: float
     """For an unknown outcome, when the daemon that may still have had it was dead; infinite if it lived
     on."""
-    outcome: Outcome
+    outcome: CallOutcome
 
 
 class Undecided(OlafError):
@@ -62,49 +62,49 @@ class _Configuration:
     """Calls of unknown outcome that have taken effect and may still be under way."""
 
 
-def violations(calls: Iterable[Call], most: int = _CONFIGURATIONS) -> list[str]:
+def find_violations(calls: Iterable[HistoryCall], most: int = _CONFIGURATIONS) -> list[str]:
     """The workers whose history has no order that explains every answer.
 
     Raises Undecided when a worker's history has more than ``most`` configurations at once.
     """
-    histories: dict[str, list[Call]] = {}
+    histories: dict[str, list[HistoryCall]] = {}
     for call in calls:
         histories.setdefault(call.worker, []).append(call)
-    return [worker for worker, history in sorted(histories.items()) if not _explained(history, most)]
+    return [worker for worker, history in sorted(histories.items()) if not _has_order(history, most)]
 
 
-def _explained(history: Sequence[Call], most: int) -> bool:
+def _has_order(history: Sequence[HistoryCall], most: int) -> bool:
     """Whether the calls have an order: each takes effect between its begin and its end, and its answer
     follows from the state before it. At first the worker is not a member."""
-    open_calls: dict[int, Call] = {}
+    open_calls: dict[int, HistoryCall] = {}
     possible = {_Configuration("", frozenset(), frozenset())}
     for number, begins in _in_order(history):
         call = history[number]
         if begins:
             open_calls[number] = call
             continue
-        everything = _reachable(possible, open_calls, most)
+        everything = _reach_configurations(possible, open_calls, most)
         del open_calls[number]
         # A call of unknown outcome has taken effect by now, or never does.
         possible = {
             _Configuration(each.state, each.done - {number}, each.used - {number})
             for each in everything
-            if number in each.done or call.outcome is Outcome.UNKNOWN
+            if number in each.done or call.outcome is CallOutcome.UNKNOWN
         }
         if not possible:
             return False
     return True
 
 
-def _in_order(history: Sequence[Call]) -> list[tuple[int, bool]]:
+def _in_order(history: Sequence[HistoryCall]) -> list[tuple[int, bool]]:
     """The calls' begins (True) and ends, as they came; ends that never came are left out."""
     events = [(float(call.began), 0, number) for number, call in enumerate(history)]
     events += [(call.ended, 1, number) for number, call in enumerate(history) if call.ended < math.inf]
     return [(number, what == 0) for _, what, number in sorted(events)]
 
 
-def _reachable(
-    possible: Iterable[_Configuration], open_calls: dict[int, Call], most: int
+def _reach_configurations(
+    possible: Iterable[_Configuration], open_calls: dict[int, HistoryCall], most: int
 ) -> list[_Configuration]:
     """What the open calls can make of the configurations, these included; none that another dominates."""
     order = itertools.count()
@@ -123,17 +123,19 @@ def _reachable(
         if len(found) > most:
             what = f"more than {most} configurations of {next(iter(open_calls.values())).worker}"
             raise Undecided(Problem(what, "the history", "run again with fewer clients, or more workers"))
-        for after in _steps(each, open_calls):
+        for after in _step_configurations(each, open_calls):
             heapq.heappush(waiting, (len(after.used), next(order), after))
     return found
 
 
-def _steps(before: _Configuration, open_calls: dict[int, Call]) -> Iterable[_Configuration]:
+def _step_configurations(
+    before: _Configuration, open_calls: dict[int, HistoryCall]
+) -> Iterable[_Configuration]:
     """The configurations in which one more open call has taken effect."""
     alike: dict[tuple[str, str], int] = {}
     for number, call in open_calls.items():
-        if call.outcome is not Outcome.UNKNOWN:
-            if number not in before.done and (after := _effect(call, before.state)) is not None:
+        if call.outcome is not CallOutcome.UNKNOWN:
+            if number not in before.done and (after := _effect_of_call(call, before.state)) is not None:
                 yield _Configuration(after, before.done | {number}, before.used)
         elif number not in before.used:
             # Of those that are alike, the one that ends first: the others can still be used later.
@@ -141,12 +143,12 @@ def _steps(before: _Configuration, open_calls: dict[int, Call]) -> Iterable[_Con
             if kind not in alike or call.ended < open_calls[alike[kind]].ended:
                 alike[kind] = number
     for number in alike.values():
-        changed = _effect(open_calls[number], before.state)
+        changed = _effect_of_call(open_calls[number], before.state)
         if changed is not None and changed != before.state:
             yield _Configuration(changed, before.done, before.used | {number})
 
 
-def _effect(call: Call, state: str) -> str | None:
+def _effect_of_call(call: HistoryCall, state: str) -> str | None:
     """The state that a call leaves when it takes effect on ``state``; None when its answer would have been
     another. An unknown outcome is taken as a success: a refusal changes nothing."""
     allowed = {
@@ -155,7 +157,7 @@ def _effect(call: Call, state: str) -> str | None:
         "move": state != "",
         "read": state == call.cluster,
     }[call.action]
-    if call.outcome is Outcome.REFUSED:
+    if call.outcome is CallOutcome.REFUSED:
         return None if allowed else state
     if not allowed:
         return None

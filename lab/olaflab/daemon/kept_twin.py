@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from olafctl.control.deploy import find
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import find_deployment
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store
 from olafctl.membership.interface import MembershipStore
 from olafctl.membership.sqlite import SqliteStore
@@ -22,7 +22,7 @@ from olafctl.targets.twin.process import GRPC_SOCKET
 from olafctl.testbed.model import Testbed
 from olaflab.daemon import twin_daemon
 from olafswitch.errors import OlafError
-from olaftest.daemon.daemon_process import DaemonProcess, running, until
+from olaftest.daemon.daemon_process import DaemonProcess, running_daemon, wait_until
 from olaftest.daemon.relay import Relay
 
 _FROZEN_SECONDS = 2.0
@@ -54,14 +54,14 @@ class KeptTwin:
         if victim == "daemon":
             end(self.daemon)
             # As a service manager does: what the dead one had begun to start may hold its lock for a moment.
-            until(self._started)
+            wait_until(self._start_daemon)
         else:
-            for process in processes.of(self.folder):
+            for process in processes.find_processes(self.folder):
                 with suppress(psutil.Error):
                     process.kill()
         return victim
 
-    def _started(self) -> bool:
+    def _start_daemon(self) -> bool:
         self.daemon.start()
         return True
 
@@ -70,19 +70,19 @@ class KeptTwin:
         or is lost."""
         how = chance.choice(["refused", "arrived late", "lost"])
         for relay in self.relays:
-            relay.cut() if how == "refused" else relay.freeze()
+            relay.cut_connections() if how == "refused" else relay.freeze_traffic()
         time.sleep(chance.uniform(0, _FROZEN_SECONDS))  # the disturbance: stopped for a random time
         for relay in self.relays:
             if how == "lost":
-                relay.cut()
-            relay.heal()
+                relay.cut_connections()
+            relay.heal_traffic()
         return how
 
     def store(self) -> AbstractContextManager[MembershipStore]:
         return closing(SqliteStore(self.folder))
 
     def found(self) -> tuple[Testbed, Running | None]:
-        return find(Store(self.folder))
+        return find_deployment(Store(self.folder))
 
 
 @contextmanager
@@ -90,9 +90,9 @@ def kept_twin(testbed: str) -> Iterator[KeptTwin]:
     """Run the testbed of that text meanwhile, and leave nothing behind. Raises OlafError."""
     place = Path(tempfile.mkdtemp(prefix="olaf-c-"))
     (place / twin_daemon.TESTBED).write_text(testbed)
-    folder = place / "state" / testbeds.load(place / twin_daemon.TESTBED).name
+    folder = place / "state" / testbeds.load_testbed(place / twin_daemon.TESTBED).name
     with ExitStack() as stack:
-        stack.callback(_remove, place, folder)
+        stack.callback(_remove_deployment, place, folder)
         relays = (
             Relay.between(place / twin_daemon.P4RUNTIME, folder / GRPC_SOCKET),
             Relay.between(place / twin_daemon.QUEUE, folder / queue_process.SOCKET),
@@ -100,13 +100,13 @@ def kept_twin(testbed: str) -> Iterator[KeptTwin]:
         for relay in relays:
             stack.callback(relay.close)
         environment = {"OLAF_STATE": str(place / "state")}
-        module, address = "olaflab.daemon.twin_daemon", twin_daemon.address(place)
+        module, address = "olaflab.daemon.twin_daemon", twin_daemon.address_of(place)
         process = DaemonProcess(module, [str(place)], address, environment)
-        yield KeptTwin(folder, stack.enter_context(running(process)), relays)
+        yield KeptTwin(folder, stack.enter_context(running_daemon(process)), relays)
 
 
-def _remove(place: Path, folder: Path) -> None:
+def _remove_deployment(place: Path, folder: Path) -> None:
     with suppress(OlafError):
-        destroy(Store(folder))
+        destroy_deployment(Store(folder))
     processes.end_all(folder)
     shutil.rmtree(place)

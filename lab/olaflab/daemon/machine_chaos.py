@@ -8,23 +8,23 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from unittest import mock
 
-from olafctl.control.deploy import found
+from olafctl.control.deploy import find_processes
 from olafctl.control.store import Store
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore
 from olafctl.daemon.leadership import Alone
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.membership.interface import MembershipStore
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olaflab.daemon import chaos
 from olafswitch.errors import OlafError, Problem
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from olaftest.daemon import etcd_server
 from olaftest.daemon.daemon_process import DaemonProcess
-from olaftest.daemon.machines import DESK, OPERATOR, PORT, Lab, lab, why_not
+from olaftest.daemon.machines import DESK, OPERATOR, PORT, MachineLab, lab, why_not
 
 _ENGINES = ("m1", "m2", "m3")
 _DAEMONS = ("m1", "m2")
@@ -54,58 +54,60 @@ _LONGEST_CUT = 6.0
 """Seconds: longer than a leader's lease."""
 
 
-def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]) -> chaos.Report:
+def run_machine_chaos(
+    kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]
+) -> chaos.ChaosReport:
     """As :func:`olaflab.daemon.chaos.run`, of agents, engines, daemons, members of the etcd, and the whole
     machine of the daemon that leads; cut are machines and the cables between engines. Raises OlafError."""
     if reason := why_not():
         raise OlafError(Problem(reason, remedy="run as root"))
     with lab(*_ENGINES) as made:
         for number in (2, 3):
-            made.cable("m1", f"m{number}", f"cable{number}")
+            made.join_cable("m1", f"m{number}", f"cable{number}")
         # Everything from here on is at the desk, which reaches all machines.
-        return within(
+        return run_within(
             made.machines[DESK].network,
             lambda: _at_desk(made, kills, cuts, changes, seed, progress),
         )
 
 
 def _at_desk(
-    made: Lab, kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]
-) -> chaos.Report:
+    made: MachineLab, kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]
+) -> chaos.ChaosReport:
     certs, host = made.folder / OPERATOR, made.machines[DESK].address
-    issue(certs, "etcd", (host,), 1)
+    issue_pair(certs, "etcd", (host,), 1)
     with (
-        mock.patch.dict(os.environ, made.environment()),
-        etcd_server.cluster(_ETCDS, tls=certs, host=host) as etcd,
-        _served(made, etcd) as ground,
+        mock.patch.dict(os.environ, made.environment_at()),
+        etcd_server.running_cluster(_ETCDS, tls=certs, host=host) as etcd,
+        _serve_machines(made, etcd) as ground,
     ):
         progress("deploying")
         return chaos.run_on(ground, _PORTS, kills, cuts, changes, seed, progress)
 
 
 @contextmanager
-def _served(made: Lab, etcd: etcd_server.Cluster) -> Iterator["_Machines"]:
+def _serve_machines(made: MachineLab, etcd: etcd_server.EtcdCluster) -> Iterator["_Machines"]:
     ground = _Machines(made, etcd)
     with ExitStack() as stack:
         for daemon in ground.daemons:
             stack.callback(daemon.kill)
             daemon.start()
         yield ground
-        ground.heal()
+        ground.await_healing()
 
 
 class _Machines:
     """See :class:`olaflab.daemon.chaos.Ground`."""
 
-    def __init__(self, made: Lab, etcd: etcd_server.Cluster) -> None:
+    def __init__(self, made: MachineLab, etcd: etcd_server.EtcdCluster) -> None:
         self._lab, self._etcd = made, etcd
         self._healing: threading.Timer | None = None
         bed = made.folder / "chaos.yaml"
         bed.write_text(_TESTBED)
-        self._testbed = testbeds.load(bed)
-        self._at = {name: made.daemon(bed, name, *self._options(name)) for name in _DAEMONS}
+        self._testbed = testbeds.load_testbed(bed)
+        self._at = {name: made.make_daemon(bed, name, *self._daemon_options(name)) for name in _DAEMONS}
 
-    def _options(self, name: str) -> list[str]:
+    def _daemon_options(self, name: str) -> list[str]:
         etcd = ["--etcd", ",".join(self._etcd.endpoints), "--etcd-certs", str(self._lab.folder / OPERATOR)]
         return [*etcd, "--advertise", f"{self._lab.machines[name].address}:1"]
 
@@ -117,10 +119,10 @@ class _Machines:
         victim = chance.choice(["agent", "engine", "daemon", "leader's machine", "etcd's member"])
         name = chance.choice(_ENGINES)
         if victim not in ("agent", "engine"):
-            self.heal()  # what a dead daemon had sent would still arrive after its end
+            self.await_healing()  # what a dead daemon had sent would still arrive after its end
         if victim == "agent":
             self._lab.kill_agent(name)
-            self._lab.start(name)
+            self._lab.start_agent(name)
         elif victim == "engine":
             for process in self._lab.machines[name].processes(_ENGINE):
                 process.kill()
@@ -134,11 +136,11 @@ class _Machines:
             end(daemon)
             daemon.start()
         else:
-            name = self._leading()
-            self._lab.machines[name].crash()
+            name = self._find_leading()
+            self._lab.machines[name].kill_all()
             end(self._at[name])
             self._lab.kill_agent(name)
-            self._lab.start(name)
+            self._lab.start_agent(name)
             self._at[name].start()
         return victim
 
@@ -147,14 +149,14 @@ class _Machines:
             [(each, "mgmt", "a machine") for each in _ENGINES]
             + [(f"m{n}", f"cable{n}", "a cable between engines") for n in (2, 3)]
         )
-        self.heal()
-        self._lab.cut(name, interface=interface)
-        healing = partial(self._lab.cut, name, whole=True, interface=interface)
+        self.await_healing()
+        self._lab.cut_network(name, interface=interface)
+        healing = partial(self._lab.cut_network, name, whole=True, interface=interface)
         self._healing = threading.Timer(chance.uniform(0, _LONGEST_CUT), healing)
         self._healing.start()
         return what
 
-    def heal(self) -> None:
+    def await_healing(self) -> None:
         """Wait until nothing is cut any more."""
         if self._healing is not None:
             self._healing.join()
@@ -165,13 +167,13 @@ class _Machines:
             yield EtcdStore(etcd, self._testbed.name, Alone())
 
     def found(self) -> tuple[Testbed, Running | None]:
-        return self._testbed, found(self._testbed, Store(self._lab.machines[DESK].folder / "found"))
+        return self._testbed, find_processes(self._testbed, Store(self._lab.machines[DESK].folder / "found"))
 
-    def _leading(self) -> str:
+    def _find_leading(self) -> str:
         """The machine of the daemon that leads; where none does, the first one's."""
         for name, daemon in self._at.items():
             try:
-                with Client(daemon.address) as client:
+                with DaemonClient(daemon.address) as client:
                     [status] = client.call("GetStatus", summary=True).deployments
             except OlafError:
                 continue

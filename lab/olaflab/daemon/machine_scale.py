@@ -14,13 +14,13 @@ import psutil
 
 from olafctl.agent.server import Server
 from olafctl.machines import everywhere
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.targets import testbeds
 from olafctl.targets.processes import last_words
-from olafctl.testbed.model import Machine
+from olafctl.testbed.model import TestbedMachine
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.address import Tls
-from olaftest.daemon.machines import Lab, lab, star, why_not
+from olaftest.daemon.machines import MachineLab, lab, star_testbed, why_not
 
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "build": ("build", "{bed}"),
@@ -35,7 +35,7 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
 _MANY = (1, 10, 100, 1000)
 
 
-def verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
+def time_verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
     """Seconds of each verb over so many machines: the root on the first, a rack on each other. Raises
     OlafError."""
     if reason := why_not():
@@ -44,32 +44,32 @@ def verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
     progress(f"making {machines} machines")
     with lab(*names) as made:
         for number, name in enumerate(names[1:], 2):
-            made.cable("m1", name, f"cable{number}")
+            made.join_cable("m1", name, f"cable{number}")
         bed = made.folder / "many.yaml"
-        bed.write_text(star(made, names))
-        return {name: _seconds(made, bed, name, line, progress) for name, line in _STEPS.items()}
+        bed.write_text(star_testbed(made, names))
+        return {name: _time_verb(made, bed, name, line, progress) for name, line in _STEPS.items()}
 
 
-def calls(progress: Callable[[str], None]) -> dict[int, tuple[float, float]]:
+def time_calls(progress: Callable[[str], None]) -> dict[int, tuple[float, float]]:
     """Return, by the number of agents, one of whose calls is made of each at once: seconds, and MB that
     the caller has grown by."""
     found: dict[int, tuple[float, float]] = {}
     with TemporaryDirectory(prefix="olaf-") as place:
         folder = Path(place)
         hosts = [f"127.1.{number // 250}.{number % 250 + 1}" for number in range(_MANY[-1])]
-        issue(folder, "server", tuple(hosts), 1)
-        issue(folder, "client", (), 1)
+        issue_pair(folder, "server", tuple(hosts), 1)
+        issue_pair(folder, "client", (), 1)
         tls = Tls(folder / "server.pem", folder / "server.key", folder / "ca.pem")
         given = {"OLAF_CERTS": place, "OLAF_STATE": place}
         with mock.patch.dict(os.environ, given), closing(Server("0.0.0.0:0", tls)) as server:
             port = server.address.rpartition(":")[2]
-            one = testbeds.load("many.yaml", _ONE)
+            one = testbeds.load_testbed("many.yaml", _ONE)
             for many in _MANY:
-                machines = tuple(Machine(host, f"{host}:{port}") for host in hosts[:many])
+                machines = tuple(TestbedMachine(host, f"{host}:{port}") for host in hosts[:many])
                 engines = tuple(replace(one.root, name=host, machine=host) for host in hosts[:many])
                 progress(f"calling {many} agents")
                 before, began = psutil.Process().memory_info().rss, time.perf_counter()
-                away = everywhere.away(replace(one, machines=machines, engines=engines))
+                away = everywhere.find_unreachable(replace(one, machines=machines, engines=engines))
                 seconds = time.perf_counter() - began
                 if away:
                     raise OlafError(Problem(f"{len(away)} of {many} agents did not answer"))
@@ -86,12 +86,12 @@ clusters: []
 """
 
 
-def _seconds(
-    made: Lab, bed: Path, name: str, line: tuple[str, ...], progress: Callable[[str], None]
+def _time_verb(
+    made: MachineLab, bed: Path, name: str, line: tuple[str, ...], progress: Callable[[str], None]
 ) -> float:
     progress(name)
     began = time.perf_counter()
-    done = made.tried(*(word.format(bed=bed) for word in line))
+    done = made.try_olafctl(*(word.format(bed=bed) for word in line))
     if done.returncode:
         words = [Problem(last_words(log), log.parent.name) for log in made.folder.glob("*/agent.log")]
         raise OlafError(Problem(f"{name} ended with {done.returncode}: {done.stderr[-3000:]}"), *words)

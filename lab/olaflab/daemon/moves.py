@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.membership.model import Host, Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import of_root
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, unpack
+from olafctl.wire.frames import Endpoint, unpack_header
 from olafctl.wire.layouts import FrameType
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
-from olaftest.daemon.daemon_process import TIMEOUT, until
+from olaftest.daemon.daemon_process import TIMEOUT, wait_until
 from olaftest.frames import OlafFrame
 
 _CLUSTERS = ("red", "green", "blue")
@@ -54,7 +54,7 @@ _DROPS = "dropped_"
 
 
 @dataclass(frozen=True)
-class Report:
+class MovesReport:
     """Counts of frames, unless noted otherwise."""
 
     moves: int
@@ -78,20 +78,24 @@ class Report:
     problems: list[str]
 
 
-def run(moves: int, seed: int, progress: Callable[[str], None]) -> Report:
+def run_moves(moves: int, seed: int, progress: Callable[[str], None]) -> MovesReport:
     """Move one of four workers ``moves`` times among three clusters while seven send. Raises OlafError."""
     progress("deploying")
-    with kept_twin(_TESTBED) as twin, Client(twin.daemon.address) as client:
-        until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
-        with _traffic(twin) as traffic:
+    with kept_twin(_TESTBED) as twin, DaemonClient(twin.daemon.address) as client:
+        wait_until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+        with _run_traffic(twin) as traffic:
             began = time.perf_counter()
-            _move(client, traffic, moves, random.Random(seed), progress)
+            _move_worker(client, traffic, moves, random.Random(seed), progress)
             seconds = time.perf_counter() - began
-        return traffic.report(twin, moves, seconds)
+        return traffic.make_report(twin, moves, seconds)
 
 
-def _move(
-    client: Client, traffic: "_Traffic", moves: int, chance: random.Random, progress: Callable[[str], None]
+def _move_worker(
+    client: DaemonClient,
+    traffic: "_Traffic",
+    moves: int,
+    chance: random.Random,
+    progress: Callable[[str], None],
 ) -> None:
     where = dict.fromkeys((f"w{number}" for number in range(_MOVERS)), _CLUSTERS[0])
     for number in range(moves):
@@ -99,7 +103,7 @@ def _move(
         old, new = where[worker], chance.choice([name for name in _CLUSTERS if name != where[worker]])
         client.call("MoveWorker", worker=worker, cluster=new)
         where[worker] = new
-        traffic.check(number, worker, _CLUSTERS.index(old), _CLUSTERS.index(new))
+        traffic.check_groups(number, worker, _CLUSTERS.index(old), _CLUSTERS.index(new))
         if number % 100 == 99:
             progress(f"{number + 1} of {moves} moves")
 
@@ -129,31 +133,34 @@ class _Traffic:
         self._silent = threading.Event()
         self.received = 0
         self.marks = self.stale = 0
-        senders = [threading.Thread(target=self._send, args=(end,), daemon=True) for end in ends]
-        listeners = [threading.Thread(target=self._listen, args=(end,), daemon=True) for end in ends]
-        self._senders, self._others = senders, [*listeners, threading.Thread(target=self._serve, daemon=True)]
+        senders = [threading.Thread(target=self._send_updates, args=(end,), daemon=True) for end in ends]
+        listeners = [threading.Thread(target=self._listen_for_acks, args=(end,), daemon=True) for end in ends]
+        self._senders, self._others = (
+            senders,
+            [*listeners, threading.Thread(target=self._serve_updates, daemon=True)],
+        )
         for thread in (*self._others, *senders):
             thread.start()
 
-    def finish(self, drained: Callable[[], bool]) -> None:
+    def finish_sending(self, drained: Callable[[], bool]) -> None:
         """Stop sending, wait until the queue is ``drained``, and stop listening."""
         self._ended.set()
         for thread in self._senders:
             thread.join()
-        until(drained)
+        wait_until(drained)
         self._silent.set()
         for thread in self._others:
             thread.join()
 
-    def check(self, number: int, worker: str, old: int, new: int) -> None:
+    def check_groups(self, number: int, worker: str, old: int, new: int) -> None:
         """Send a mark to the group that a worker left, then one to the group that it is in, and see what it
         got. Raises OlafError when the groups are not reached."""
         left, here = (_MARK | number << 1 | each for each in (0, 1))
         was, now, mover = self.ends[f"a{old}"], self.ends[f"a{new}"], self.ends[worker]
         deadline = time.monotonic() + TIMEOUT
         while True:
-            self._ack(was.worker, left)
-            self._ack(now.worker, here)
+            self._make_ack(was.worker, left)
+            self._make_ack(now.worker, here)
             with self._heard:
                 # Frames to one worker stay in order: its own mark comes after one for the group it left.
                 if self._heard.wait_for(lambda: here in mover.marks and left in was.marks, _AGAIN):
@@ -163,14 +170,14 @@ class _Traffic:
         self.marks += 2
         self.stale += left in mover.marks
 
-    def _ack(self, worker: Host, seq: int) -> None:
-        ends = _end(self._server), _end(worker)
+    def _make_ack(self, worker: Host, seq: int) -> None:
+        ends = _end_of_host(self._server), _end_of_host(worker)
         gradient = np.zeros(_VALUES, np.float32)
         with self._sending:
             self._host.send(OlafFrame(*ends, FrameType.ACK, 0, 1, seq, 0.0, 0, gradient).encode())
 
-    def _send(self, end: _End) -> None:
-        ends = _end(end.worker), _end(self._server)
+    def _send_updates(self, end: _End) -> None:
+        ends = _end_of_host(end.worker), _end_of_host(self._server)
         gradient = np.ones(_VALUES, np.float32)
         frames = [
             OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode()
@@ -182,20 +189,20 @@ class _Traffic:
             end.host.send(each)
             end.sent += 1
 
-    def _listen(self, end: _End) -> None:
-        for seq, _ in self._frames(end.host):
+    def _listen_for_acks(self, end: _End) -> None:
+        for seq, _ in self._receive_frames(end.host):
             end.acks += 1
             if seq >= _MARK:
                 with self._heard:
                     end.marks.add(seq)
                     self._heard.notify_all()
 
-    def _serve(self) -> None:
-        for seq, source in self._frames(self._host):
+    def _serve_updates(self) -> None:
+        for seq, source in self._receive_frames(self._host):
             self.received += 1
-            self._ack(self._by_ip[source].worker, seq)
+            self._make_ack(self._by_ip[source].worker, seq)
 
-    def _frames(self, host: HostPort) -> Iterator[tuple[int, int]]:
+    def _receive_frames(self, host: HostPort) -> Iterator[tuple[int, int]]:
         """Sequence number and source address of each Olaf frame, until the caller requests silence."""
         while True:
             frame = host.receive(_PATIENCE)
@@ -203,11 +210,11 @@ class _Traffic:
                 if self._silent.is_set():
                     return
                 continue
-            ipv4 = unpack(layouts.IPV4, frame[layouts.ETHERNET.size :])
-            olaf = unpack(layouts.OLAF, frame[layouts.GRADIENT_OFFSET - layouts.OLAF.size :])
+            ipv4 = unpack_header(layouts.IPV4, frame[layouts.ETHERNET.size :])
+            olaf = unpack_header(layouts.OLAF, frame[layouts.GRADIENT_OFFSET - layouts.OLAF.size :])
             yield olaf["seq"], ipv4["src_addr"]
 
-    def report(self, twin: KeptTwin, moves: int, seconds: float) -> Report:
+    def make_report(self, twin: KeptTwin, moves: int, seconds: float) -> MovesReport:
         """The account of every frame."""
         registers, stats = of_root(twin.running().queues).read_all(), twin.running().stats()
         losses = Counter(stats["losses"])
@@ -232,15 +239,15 @@ class _Traffic:
         if self.stale:
             problems.append(f"{self.stale} ACKs for a group reached a worker that had left it")
         acks = sum(end.acks for end in self.ends.values())
-        return Report(
+        return MovesReport(
             moves, sent, entered, left, combined, dict(dropped), self.received, acks, self.marks,
             self.stale, seconds, problems,
         )  # fmt: skip
 
 
 @contextmanager
-def _traffic(twin: KeptTwin) -> Iterator[_Traffic]:
-    running, bed = twin.running(), testbeds.load("moves.yaml", _TESTBED)
+def _run_traffic(twin: KeptTwin) -> Iterator[_Traffic]:
+    running, bed = twin.running(), testbeds.load_testbed("moves.yaml", _TESTBED)
     hosts = {each.number: open_host_port(each) for each in running.attachments}
     [server] = bed.parameter_servers
     traffic = _Traffic(
@@ -249,10 +256,10 @@ def _traffic(twin: KeptTwin) -> Iterator[_Traffic]:
     try:
         yield traffic
     finally:
-        traffic.finish(lambda: of_root(running.queues).read_all()["resident_updates"] == 0)
+        traffic.finish_sending(lambda: of_root(running.queues).read_all()["resident_updates"] == 0)
         for host in hosts.values():
             host.close()
 
 
-def _end(host: Host) -> Endpoint:
+def _end_of_host(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from olafctl.daemon.controller import CHECK_SECONDS
-from olafctl.daemon.daemon import Shared, serving
+from olafctl.daemon.daemon import Shared, serve_deployments
 from olafctl.targets import testbeds
 from olafswitch import main_thread
 from olaftest.daemon.daemon_process import DaemonProcess
@@ -14,7 +14,7 @@ from olaftest.daemon.switch_pair import SwitchPair
 _TESTBED = "testbed.yaml"
 
 
-def process(
+def make_process(
     pair: SwitchPair, name: str = "api", etcd: str = "", check_every: float = CHECK_SECONDS
 ) -> DaemonProcess:
     """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``.
@@ -23,19 +23,21 @@ def process(
     """
     (pair.folder / _TESTBED).write_text(pair.testbed.text)
     arguments = [str(pair.folder), name, str(check_every), *([etcd] if etcd else [])]
-    return DaemonProcess("olaflab.daemon.pair_daemon", arguments, _address(pair.folder, name))
+    return DaemonProcess("olaflab.daemon.pair_daemon", arguments, _address_of(pair.folder, name))
 
 
-def _address(place: Path, name: str) -> str:
+def _address_of(place: Path, name: str) -> str:
     return f"unix:{place}/{name}/olaf.sock"
 
 
 def main() -> None:
     """Serve until the end of the process."""
     place, name, check_every, *etcd = Path(sys.argv[1]), *sys.argv[2:]
-    pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
+    pair = SwitchPair(testbeds.load_testbed(place / _TESTBED), place, owns=False)
     shared = Shared(etcd[0].split(",")) if etcd else None
-    with serving([pair], _address(place, name), shared=shared, check_every=float(check_every)) as server:
+    with serve_deployments(
+        [pair], _address_of(place, name), shared=shared, check_every=float(check_every)
+    ) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

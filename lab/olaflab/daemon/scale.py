@@ -11,18 +11,18 @@ from pathlib import Path
 import psutil
 
 from olafctl import environments
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.membership import limits
-from olafctl.membership.membership import Change, Membership, rows
+from olafctl.membership.membership import Change, Membership, make_rows
 from olafctl.membership.model import Cluster
 from olafctl.membership.operations import MemberWish, Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
-from olafctl.testbed.ground import ground
+from olafctl.testbed.ground import make_ground
 from olaflab.daemon import pair_daemon
 from olafswitch.errors import BadInput, OlafError, Problem
-from olaftest.daemon.daemon_process import running, until
-from olaftest.daemon.switch_pair import SwitchPair, switches
+from olaftest.daemon.daemon_process import running_daemon, wait_until
+from olaftest.daemon.switch_pair import SwitchPair, running_pair
 
 _TESTBED = """
 name: control
@@ -63,40 +63,40 @@ class Figures:
     """One member's writes one by one with p4runtime-shell."""
 
 
-def measure(members: int, clusters: int, joins: int, progress: Callable[[str], None]) -> Figures:
+def measure_daemon(members: int, clusters: int, joins: int, progress: Callable[[str], None]) -> Figures:
     """Measure a daemon that begins with ``members`` in ``clusters``, and to which 5 · ``joins`` are added.
 
     Raises OlafError.
     """
     if (total := members + 5 * joins) > limits.WORKERS:
         raise BadInput(Problem(f"{total} members do not fit into tables of {limits.WORKERS}", "--joins"))
-    with switches(testbeds.load("control.yaml", _TESTBED)) as pair:
+    with running_pair(testbeds.load_testbed("control.yaml", _TESTBED)) as pair:
         progress("writing members one by one with p4runtime-shell")
-        shell = _shell(pair, min(200, members))
+        shell = _time_shell(pair, min(200, members))
         pair.start([])
         progress(f"storing {members} members")
-        _fill(pair, members, clusters)
+        _fill_store(pair, members, clusters)
         progress("reconciling empty devices")
         began = time.perf_counter()
         with (
-            running(pair_daemon.process(pair, check_every=_CHECK_EVERY)) as daemon,
-            Client(daemon.address) as client,
+            running_daemon(pair_daemon.make_process(pair, check_every=_CHECK_EVERY)) as daemon,
+            DaemonClient(daemon.address) as client,
         ):
-            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+            wait_until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             reconcile = time.perf_counter() - began
             process = psutil.Process(daemon.pid)
-            reconcile_cpu = _cpu(process)
+            reconcile_cpu = _cpu_seconds(process)
             progress(f"joining {joins} members, one after the other")
-            times = sorted(_joined(client, members + n, clusters) for n in range(joins))
+            times = sorted(_time_join(client, members + n, clusters) for n in range(joins))
             progress(f"joining {4 * joins} members by {_CLIENTS} clients")
-            before = _cpu(process)
-            rate = _together(daemon.address, members + joins, 4 * joins, clusters)
-            join_cpu = (_cpu(process) - before) / (4 * joins)
+            before = _cpu_seconds(process)
+            rate = _join_together(daemon.address, members + joins, 4 * joins, clusters)
+            join_cpu = (_cpu_seconds(process) - before) / (4 * joins)
             memory = process.memory_info().rss
         progress("reconciling devices that hold everything")
         began = time.perf_counter()
-        with running(pair_daemon.process(pair)) as daemon, Client(daemon.address) as client:
-            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+        with running_daemon(pair_daemon.make_process(pair)) as daemon, DaemonClient(daemon.address) as client:
+            wait_until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             unchanged = time.perf_counter() - began
     return Figures(
         members=members,
@@ -113,49 +113,49 @@ def measure(members: int, clusters: int, joins: int, progress: Callable[[str], N
     )
 
 
-def _cpu(process: psutil.Process) -> float:
+def _cpu_seconds(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
-def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
+def _fill_store(pair: SwitchPair, members: int, clusters: int) -> None:
     """Store the members, as if they had joined."""
-    ask = Operations(ground(pair.testbed))
+    ask = Operations(make_ground(pair.testbed))
     membership = Membership(pair.testbed.root.indices, {})
     everything: Change = {}
     for operation in (
         *(ask.create_cluster(Cluster(f"cluster{n}")) for n in range(clusters)),
-        *(ask.join(_wish(n, clusters)) for n in range(members)),
+        *(ask.join(_make_wish(n, clusters)) for n in range(members)),
     ):
         change = operation(membership).change
         membership.apply(change)
         everything.update(change)
     store = SqliteStore(pair.folder)
-    store.finish(rows(everything))
+    store.finish(make_rows(everything))
     store.close()
 
 
-def _wish(number: int, clusters: int) -> MemberWish:
+def _make_wish(number: int, clusters: int) -> MemberWish:
     return MemberWish(f"cluster{number % clusters}", _FIRST + number, 2 + number % 8, 41000)
 
 
-def _joined(client: Client, number: int, clusters: int) -> float:
+def _time_join(client: DaemonClient, number: int, clusters: int) -> float:
     """The seconds that one join takes."""
-    wish = _wish(number, clusters)
+    wish = _make_wish(number, clusters)
     began = time.perf_counter()
     client.call("Join", cluster=wish.cluster, ip=str(wish.ip), port=wish.port, udp_port=wish.udp_port)
     return time.perf_counter() - began
 
 
-def _together(address: str, first: int, count: int, clusters: int) -> float:
+def _join_together(address: str, first: int, count: int, clusters: int) -> float:
     """Joins a second of several clients at once. Raises OlafError when one is refused."""
     failures: list[OlafError] = []
 
     def join(part: int) -> None:
         try:
-            with Client(address) as client:
+            with DaemonClient(address) as client:
                 for number in range(first + part, first + count, _CLIENTS):
-                    _joined(client, number, clusters)
+                    _time_join(client, number, clusters)
         except OlafError as error:
             failures.append(error)
 
@@ -170,7 +170,7 @@ def _together(address: str, first: int, count: int, clusters: int) -> float:
     return count / (time.perf_counter() - began)
 
 
-def _shell(pair: SwitchPair, members: int) -> float:
+def _time_shell(pair: SwitchPair, members: int) -> float:
     """Seconds that p4runtime-shell takes for one member's writes, one by one."""
     running = pair.running()
     assert running is not None
@@ -187,7 +187,7 @@ def _shell(pair: SwitchPair, members: int) -> float:
     return taken / members
 
 
-def lines(figures: Figures) -> Iterator[str]:
+def format_lines(figures: Figures) -> Iterator[str]:
     """The figures for people, those of p4runtime-shell next to the daemon's."""
     everyone = figures.shell_member * figures.members
     yield f"{figures.members} members in {figures.clusters} clusters"

@@ -30,7 +30,7 @@ def main() -> None:
 
 def _vnp4_1(number: int) -> None:
     entry = shell.TableEntry("workers")(action="assign")
-    entry.match["worker_addr"] = _ip(number)
+    entry.match["worker_addr"] = _ip_of(number)
     values = {"cluster": number // 10, "worker": 0, "index": number // 10, "segments": 1}
     for name, value in {**values, "member": number % 10, "epoch": 1, "port": 1}.items():
         entry.action[name] = str(value)
@@ -40,12 +40,12 @@ def _vnp4_1(number: int) -> None:
 def _vnp4_2(number: int) -> None:
     deliver = shell.TableEntry("members")(action="deliver")
     deliver.match["member"] = str(number + 1)
-    for name, value in {"mac": _mac(number), "addr": _ip(number), "port": "41000"}.items():
+    for name, value in {"mac": _mac_of(number), "addr": _ip_of(number), "port": "41000"}.items():
         deliver.action[name] = value
     deliver.insert()
     for table, key, value in (
-        ("forwarding", "dst_addr", f"{_ip(number)}/32"),
-        ("bridging", "dst_mac", _mac(number)),
+        ("forwarding", "dst_addr", f"{_ip_of(number)}/32"),
+        ("bridging", "dst_mac", _mac_of(number)),
     ):
         route = shell.TableEntry(table)(action="forward")
         route.match[key] = value
@@ -64,11 +64,11 @@ def _vnp4_2(number: int) -> None:
     multicast.insert()
 
 
-def _ip(number: int) -> str:
+def _ip_of(number: int) -> str:
     return f"10.1.{number >> 8}.{number & 255}"
 
 
-def _mac(number: int) -> str:
+def _mac_of(number: int) -> str:
     return f"02:00:0a:01:{number >> 8:02x}:{number & 255:02x}"
 
 

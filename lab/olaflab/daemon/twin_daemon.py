@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.daemon import serving
+from olafctl.daemon.daemon import serve_deployments
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
 from olafctl.targets import testbeds
-from olafctl.targets.control import ask
+from olafctl.targets.control import ask_process
 from olafctl.targets.interface import Running
 from olafctl.targets.queue_process import SocketRegisters
 from olafctl.targets.twin.running import RunningTwin
@@ -29,22 +29,22 @@ class RelayedDeployment(Deployment):
     place: Path
 
     def running(self) -> Running | None:
-        return self._relayed(super().running())
+        return self._relay_running(super().running())
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
-        started = self._relayed(super().start(clusters))
+        started = self._relay_running(super().start(clusters))
         assert started is not None
         return started
 
-    def _relayed(self, running: Running | None) -> Running | None:
+    def _relay_running(self, running: Running | None) -> Running | None:
         if isinstance(running, RunningTwin):
-            address, queue = f"unix:{self.place / P4RUNTIME}", partial(ask, self.place / QUEUE)
+            address, queue = f"unix:{self.place / P4RUNTIME}", partial(ask_process, self.place / QUEUE)
             running.devices = [replace(device, address=address) for device in running.devices]
             running.queues = {name: SocketRegisters(queue, name) for name in running.queues}
         return running
 
 
-def address(place: Path) -> str:
+def address_of(place: Path) -> str:
     """Where the daemon of ``place`` serves."""
     return f"unix:{place}/api/olaf.sock"
 
@@ -52,10 +52,10 @@ def address(place: Path) -> str:
 def main() -> None:
     """Serve until the end of the process."""
     place = Path(sys.argv[1])
-    bed = testbeds.load(place / TESTBED)
+    bed = testbeds.load_testbed(place / TESTBED)
     deployment = RelayedDeployment(Store(folder_of(bed.name)), bed, lambda step: None)
     deployment.place = place
-    with serving([deployment], address(place)) as server:
+    with serve_deployments([deployment], address_of(place)) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

@@ -6,7 +6,7 @@ from olafctl.testbed import model
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
-from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
+from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, TransmissionModel
 from olafswitch.errors import BadInput, Problem
 
 
@@ -17,7 +17,7 @@ def scenario_of(
     *,
     jitter: int = 0,
     size: int | None = None,
-    control: Control | None = None,
+    control: TransmissionModel | None = None,
     seed: int = 0,
 ) -> Scenario:
     """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
@@ -30,7 +30,7 @@ def scenario_of(
     if size is not None and not GRADIENT_OFFSET <= size <= room:
         what = f"frames of {size} bytes: the headers take {GRADIENT_OFFSET}, a slot holds {room}"
         raise BadInput(Problem(what, "--frame-bytes", f"choose {GRADIENT_OFFSET} … {room}"))
-    _check(testbed, period, periods)
+    _check_testbed(testbed, period, periods)
     topology = Topology(testbed)
     cables = {link.port: link for link in testbed.links if link.peer is None}
     sources = tuple(
@@ -40,7 +40,7 @@ def scenario_of(
             engine=topology.home(worker),
             period=periods.get(cluster.name, period or 0),
             jitter=jitter,
-            delay=_travel(cables.get(worker.port), size or room),
+            delay=_travel_time(cables.get(worker.port), size or room),
             size=size or room,
             control=control,
         )
@@ -55,22 +55,22 @@ def scenario_of(
     )
 
 
-def engines_of(testbed: Testbed) -> tuple[Engine, ...]:
+def engines_of(testbed: Testbed) -> tuple[EngineModel, ...]:
     """The testbed's engines, each with its link towards the parameter server."""
     topology = Topology(testbed)
-    return tuple(_engine(topology, engine) for engine in testbed.engines)
+    return tuple(_convert_engine(topology, engine) for engine in testbed.engines)
 
 
-def _engine(topology: Topology, engine: model.Engine) -> Engine:
+def _convert_engine(topology: Topology, engine: model.TestbedEngine) -> EngineModel:
     testbed = topology.testbed
     servers = [server.port for server in testbed.parameter_servers[:1]]
     up = topology.up.get(engine.name) or next(
         (link for link in testbed.links if link.port in servers and link.peer is None), None
     )
     onward = topology.parent(engine.name)
-    link = Link(onward) if up is None else Link(onward, up.rate, up.delay, up.queue)
+    link = LinkModel(onward) if up is None else LinkModel(onward, up.rate, up.delay, up.queue)
     modes = {cluster.number: engine.mode_of(cluster) for cluster in testbed.clusters}
-    return Engine(
+    return EngineModel(
         engine.name,
         engine.slots,
         engine.output_rate,
@@ -82,14 +82,14 @@ def _engine(topology: Topology, engine: model.Engine) -> Engine:
     )
 
 
-def _travel(cable: model.Link | None, size: int) -> int:
+def _travel_time(cable: model.TestbedLink | None, size: int) -> int:
     """ns of a frame on the cable of a front port."""
     if cable is None:
         return 0
     return cable.delay + (0 if cable.rate is None else round(size * 8e9 / cable.rate))
 
 
-def _check(testbed: Testbed, period: int | None, periods: Mapping[str, int]) -> None:
+def _check_testbed(testbed: Testbed, period: int | None, periods: Mapping[str, int]) -> None:
     names = {cluster.name for cluster in testbed.clusters}
     problems = [
         Problem(f"no cluster is called {name!r}", "--period", f"known: {', '.join(sorted(names))}")

@@ -18,7 +18,7 @@ from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Control, Engine, Scenario, Source
+from olaflab.model.scenario import EngineModel, Scenario, Source, TransmissionModel
 from olafswitch.errors import BadInput, Problem
 
 _INTERVALS = 200
@@ -36,7 +36,7 @@ _WINDOW_INTERVALS = 3
 
 
 @dataclass(frozen=True)
-class Job:
+class GainJob:
     """A training job in front of one engine."""
 
     values: int
@@ -57,7 +57,7 @@ class Job:
     @property
     def segments(self) -> int:
         """Frames of an update, as few as fit the MTU, as ACKs with a status too."""
-        return -(-self.values // self._most)
+        return -(-self.values // self._most_values)
 
     @property
     def frame_bytes(self) -> int:
@@ -65,17 +65,17 @@ class Job:
         return GRADIENT_OFFSET + 4 * -(-self.values // self.segments)
 
     @property
-    def offered(self) -> float:
+    def offered_rate(self) -> float:
         """bit/s that the workers send if nothing is held back or combined."""
         frames = self.workers * self.clusters * self.segments / self.interval * 1e9
         return 8 * self.frame_bytes * frames
 
     @property
-    def _most(self) -> int:
+    def _most_values(self) -> int:
         return (self.mtu + layouts.ETHERNET.size - GRADIENT_OFFSET - layouts.STATUS.size) // 4
 
 
-class Way(StrEnum):
+class QueueWay(StrEnum):
     """A queue to compare."""
 
     FIFO = "FIFO"
@@ -92,17 +92,17 @@ class Spread:
     highest: float
 
 
-def spread(values: Sequence[float | None]) -> Spread:
+def spread_of_seeds(values: Sequence[float | None]) -> Spread:
     """The spread of the seeds' figures, at least one; None is infinite."""
     known = np.sort([inf if value is None else value for value in values])
     return Spread(float(known[len(known) // 2]), float(known[0]), float(known[-1]))
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WayOutcome:
     """One alternative."""
 
-    way: Way
+    way: QueueWay
     lost: Spread
     """Share of the updates that were sent, 0 … 1."""
     held: Spread
@@ -119,14 +119,14 @@ class Outcome:
 class Gain:
     """All alternatives for one job."""
 
-    outcomes: dict[Way, Outcome]
+    outcomes: dict[QueueWay, WayOutcome]
     younger: Spread
     """Olaf's age as a share of FIFO's with the same seed; infinite where either has none."""
 
     @property
-    def congested(self) -> bool:
+    def is_congested(self) -> bool:
         """Whether FIFO loses updates."""
-        return self.outcomes[Way.FIFO].lost.median > _LOSSLESS
+        return self.outcomes[QueueWay.FIFO].lost.median > _LOSSLESS
 
 
 @dataclass(frozen=True)
@@ -140,34 +140,34 @@ class _Figures:
     frames: float
 
 
-def gain(job: Job, seeds: Sequence[int] = SEEDS) -> Gain:
+def compare_ways(job: GainJob, seeds: Sequence[int] = SEEDS) -> Gain:
     """Compare the alternatives. Raises BadInput for a job that cannot be sent or simulated."""
-    check(job, len(seeds))
-    found = {way: [_figures(job, way, seed) for seed in seeds] for way in Way}
-    pairs = zip(found[Way.FIFO], found[Way.OLAF], strict=True)
+    check_job(job, len(seeds))
+    found = {way: [_collect_figures(job, way, seed) for seed in seeds] for way in QueueWay}
+    pairs = zip(found[QueueWay.FIFO], found[QueueWay.OLAF], strict=True)
     younger = [olaf.age / fifo.age if olaf.age and fifo.age else None for fifo, olaf in pairs]
-    return Gain({way: _outcome(way, each) for way, each in found.items()}, spread(younger))
+    return Gain({way: _make_outcome(way, each) for way, each in found.items()}, spread_of_seeds(younger))
 
 
-def check(job: Job, seeds: int = len(SEEDS)) -> None:
+def check_job(job: GainJob, seeds: int = len(SEEDS)) -> None:
     """Raises BadInput for a job that cannot be sent, or is too large to simulate so many times."""
-    problems = list(_problems(job, seeds))
+    problems = list(_find_problems(job, seeds))
     if problems:
         raise BadInput(*problems)
 
 
-def scenario(job: Job, way: Way, seed: int) -> Scenario:
+def make_scenario(job: GainJob, way: QueueWay, seed: int) -> Scenario:
     """The job as a scenario of the event-level model."""
     window = _WINDOW_INTERVALS * job.interval
-    engine = Engine(
+    engine = EngineModel(
         "engine",
         job.slots,
         job.rate,
-        mode=Mode.FIFO if way is Way.FIFO else Mode.OLAF,
+        mode=Mode.FIFO if way is QueueWay.FIFO else Mode.OLAF,
         active_window=window,
     )
     tolerance = window / 1e9
-    control = Control(1 / tolerance, tolerance) if way is Way.CONTROL else None
+    control = TransmissionModel(1 / tolerance, tolerance) if way is QueueWay.CONTROL else None
     sources = tuple(
         Source(
             cluster,
@@ -184,35 +184,35 @@ def scenario(job: Job, way: Way, seed: int) -> Scenario:
     return Scenario((engine,), sources, segments=dict.fromkeys(range(job.clusters), job.segments), seed=seed)
 
 
-def observed(job: Job) -> int:
+def observed_time(job: GainJob) -> int:
     """ns of virtual time that a run takes, of which a tenth is not observed."""
     each = job.workers * job.clusters * job.segments
     return max(_INTERVALS, -(-_UPDATES // each)) * job.interval
 
 
-def _figures(job: Job, way: Way, seed: int) -> _Figures:
-    length = observed(job)
-    found = run(scenario(job, way, seed), length, warm_up=length // 10)
-    return _Figures(found.loss, _held(found), found.average_age, *_delivered(found, job, length))
+def _collect_figures(job: GainJob, way: QueueWay, seed: int) -> _Figures:
+    length = observed_time(job)
+    found = run(make_scenario(job, way, seed), length, warm_up=length // 10)
+    return _Figures(found.loss, _held_share(found), found.average_age, *_count_delivered(found, job, length))
 
 
-def _outcome(way: Way, found: Sequence[_Figures]) -> Outcome:
+def _make_outcome(way: QueueWay, found: Sequence[_Figures]) -> WayOutcome:
     names = ("lost", "held", "age", "updates", "frames")
-    return Outcome(way, *(spread([getattr(each, name) for each in found]) for name in names))
+    return WayOutcome(way, *(spread_of_seeds([getattr(each, name) for each in found]) for name in names))
 
 
-def _held(found: Result) -> float:
+def _held_share(found: Result) -> float:
     held = sum(cluster.held for cluster in found.clusters)
     return held / max(held + found.generated, 1)
 
 
-def _delivered(found: Result, job: Job, length: int) -> tuple[float, float]:
+def _count_delivered(found: Result, job: GainJob, length: int) -> tuple[float, float]:
     seconds = length / 1e9
     updates = sum(cluster.delivered for cluster in found.clusters) / job.segments
     return updates / seconds, sum(cluster.frames for cluster in found.clusters) / seconds
 
 
-def _problems(job: Job, seeds: int) -> Iterator[Problem]:
+def _find_problems(job: GainJob, seeds: int) -> Iterator[Problem]:
     least = GRADIENT_OFFSET - layouts.ETHERNET.size + layouts.STATUS.size + 4
     if job.mtu < least:
         yield Problem(f"{job.mtu} bytes leave no room for a value", "--mtu", f"at least {least}")
@@ -222,7 +222,7 @@ def _problems(job: Job, seeds: int) -> Iterator[Problem]:
         yield Problem(
             f"frames of {job.frame_bytes} bytes do not fit a slot of {room}", "--mtu", "a smaller MTU"
         )
-    frames = observed(job) // job.interval * job.workers * job.clusters * job.segments * seeds
+    frames = observed_time(job) // job.interval * job.workers * job.clusters * job.segments * seeds
     if frames > _MOST_FRAMES:
         yield Problem(
             f"{frames} frames would have to be simulated, {_MOST_FRAMES} are the most",

@@ -61,7 +61,7 @@ class Software:
 
 
 @dataclass(frozen=True)
-class Network:
+class IterationNetwork:
     """Full-duplex links of each worker to its rack's switch, and of each rack to the root."""
 
     each_rack: int = 0
@@ -85,7 +85,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Job:
+class IterationJob:
     """One training."""
 
     approach: Approach
@@ -97,7 +97,7 @@ class Job:
     jitter: float = 0.0
     """A gradient takes ``compute`` ± half of this share of it, uniformly."""
     software: Software = Software()
-    network: Network = Network()
+    network: IterationNetwork = IterationNetwork()
     in_turn: bool = False
     """The asynchronous server serves one worker at a time, from its gradient until it has the weights."""
     bound: int = 3
@@ -135,15 +135,15 @@ class Course:
         return float(np.average(np.arange(len(self.staleness)), weights=self.staleness))
 
 
-def run(job: Job) -> Course:
+def simulate_job(job: IterationJob) -> Course:
     """The whole of ``job``.
 
     Raises BadInput for a job that cannot be, OlafError when the engine drops a contribution or nothing goes
     on (a defect of the model).
     """
-    _check(job)
-    native = _load()
-    given = _Training(
+    _check_job(job)
+    native = _load_library()
+    given = _NativeTraining(
         approach=job.approach,
         workers=job.workers,
         each_rack=job.network.each_rack,
@@ -152,7 +152,7 @@ def run(job: Job) -> Course:
         header=GRADIENT_OFFSET,
         iterations=job.iterations,
         bound=job.bound,
-        mode=_mode(job.approach),
+        mode=_mode_of(job.approach),
         window=job.network.quota,
         whole=job.software.whole and job.approach not in _SUMS,
         duplex=job.software.duplex,
@@ -195,12 +195,12 @@ def run(job: Job) -> Course:
         native.olaf_training_free(training)
 
 
-def _mode(approach: Approach) -> int:
+def _mode_of(approach: Approach) -> int:
     """Return the mode of the engine's indices."""
     return (Mode.ISWITCH_ASYNC if approach is Approach.ENGINE_ASYNC else Mode.ISWITCH).number
 
 
-def _check(job: Job) -> None:
+def _check_job(job: IterationJob) -> None:
     network = job.network
     racks = -(-job.workers // network.each_rack) if network.each_rack else 1
     below = min(network.each_rack or job.workers, job.workers)
@@ -220,7 +220,7 @@ def _check(job: Job) -> None:
         raise BadInput(*problems)
 
 
-class _Training(ctypes.Structure):
+class _NativeTraining(ctypes.Structure):
     _fields_ = [
         *(
             (name, ctypes.c_uint32)
@@ -252,11 +252,11 @@ class _Training(ctypes.Structure):
 
 
 @once
-def _load() -> Any:
-    native = library.load()
+def _load_library() -> Any:
+    native = library.load_library()
     handle = ctypes.c_void_p
     for name, result, arguments in (
-        ("new", handle, (ctypes.POINTER(_Training), handle)),
+        ("new", handle, (ctypes.POINTER(_NativeTraining), handle)),
         ("free", None, (handle,)),
         ("run", ctypes.c_uint32, (handle,)),
         ("updates", None, (handle, handle)),

@@ -27,14 +27,14 @@ MERGE_CYCLES = 3
 def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
     """The scenario's sources and engines for another program: the numbers of engines, settings and sources,
     then the world and these arrays, as native/simulate.h declares them; times in ns."""
-    parts = engines(scenario), settings(scenario), sources(scenario)
-    whole = world(scenario, duration, warm_up)
-    whole["indices"] = len(owners(scenario))
+    parts = engine_array(scenario), settings_array(scenario), source_array(scenario)
+    whole = world_array(scenario, duration, warm_up)
+    whole["indices"] = len(index_owners(scenario))
     sizes = np.array([len(part) for part in parts], np.uint64)
     return b"".join(part.tobytes() for part in (sizes, whole, *parts))
 
 
-def world(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.void]:
+def world_array(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.void]:
     """What a run is besides its engines and workers, still without the owners of the indices; times in ns."""
     row = np.zeros(1, WORLD)
     row["clusters"], row["seed"] = scenario.clusters, scenario.seed
@@ -44,7 +44,7 @@ def world(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.void]:
     return row
 
 
-def engines(scenario: Scenario) -> NDArray[np.void]:
+def engine_array(scenario: Scenario) -> NDArray[np.void]:
     """Every engine with its link."""
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     rows = np.zeros(len(scenario.engines), ENGINE)
@@ -60,20 +60,20 @@ def engines(scenario: Scenario) -> NDArray[np.void]:
     return rows
 
 
-def owners(scenario: Scenario) -> NDArray[np.uint32]:
+def index_owners(scenario: Scenario) -> NDArray[np.uint32]:
     """The cluster of each index: a cluster's segments have consecutive ones."""
     sizes = [scenario.segments.get(cluster, 1) for cluster in range(scenario.clusters)]
     return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
 
 
-def _first(scenario: Scenario) -> NDArray[np.int64]:
+def _first_indices(scenario: Scenario) -> NDArray[np.int64]:
     """The first index of each cluster."""
-    return np.searchsorted(owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
+    return np.searchsorted(index_owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
 
 
-def settings(scenario: Scenario) -> NDArray[np.void]:
+def settings_array(scenario: Scenario) -> NDArray[np.void]:
     """What every engine does with every index, engine by engine."""
-    clusters = owners(scenario).tolist()
+    clusters = index_owners(scenario).tolist()
     members = scenario.members_below() if scenario.rounds else {}
     everyone = defaultdict[int, set[int]](set)
     for (_, cluster), workers in members.items():
@@ -90,11 +90,11 @@ def settings(scenario: Scenario) -> NDArray[np.void]:
     return rows.reshape(-1)
 
 
-def sources(scenario: Scenario) -> NDArray[np.void]:
+def source_array(scenario: Scenario) -> NDArray[np.void]:
     """Every periodic worker, in the order of the scenario."""
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     drawn = np.random.default_rng(scenario.seed)
-    first = _first(scenario)
+    first = _first_indices(scenario)
     numbers = {sender: number for number, sender in enumerate(scenario.senders)}
     rows = np.zeros(len(scenario.sources), SOURCE)
     for row, source in zip(rows, scenario.sources, strict=True):
@@ -111,14 +111,14 @@ def sources(scenario: Scenario) -> NDArray[np.void]:
     return rows
 
 
-def arrivals(scenario: Scenario) -> NDArray[np.void]:
+def arrival_array(scenario: Scenario) -> NDArray[np.void]:
     """Every update of the trace."""
     trace = scenario.trace
     if trace is None:
         return np.zeros(0, ARRIVAL)
     rows = np.zeros(len(trace.time), ARRIVAL)
     rows["worker"] = trace.worker
-    rows["time"], rows["index"] = trace.time * PS, _first(scenario)[trace.cluster]
+    rows["time"], rows["index"] = trace.time * PS, _first_indices(scenario)[trace.cluster]
     if trace.segment is not None:
         rows["index"] += trace.segment.astype(np.uint32)
     for place, engine in enumerate(scenario.engines):
@@ -163,11 +163,11 @@ DISPOSITIONS = (
 """What becomes of an update at an engine, in the order of the native enumeration."""
 
 
-def _layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
+def _pack_layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
-ENGINE = _layout(
+ENGINE = _pack_layout(
     ("slots", "u8"),
     ("quota", "u8"),
     ("cycle", "i8"),
@@ -179,7 +179,7 @@ ENGINE = _layout(
     ("next", "i8"),
     ("window", "i8"),
 )
-SETTING = _layout(
+SETTING = _pack_layout(
     ("engine", "u4"),
     ("index", "u4"),
     ("mode", "u4"),
@@ -189,7 +189,7 @@ SETTING = _layout(
     ("member", "u4"),
     ("distributes", "u4"),
 )
-SOURCE = _layout(
+SOURCE = _pack_layout(
     ("phase", "i8"),
     ("period", "i8"),
     ("jitter", "i8"),
@@ -204,7 +204,7 @@ SOURCE = _layout(
     ("size", "u4"),
     ("sender", "u4"),
 )
-WORLD = _layout(
+WORLD = _pack_layout(
     ("owners", "u8"),
     ("indices", "u8"),
     ("clusters", "u8"),
@@ -220,7 +220,7 @@ WORLD = _layout(
     ("initial", "u4"),
     ("unused", "u4"),
 )
-ARRIVAL = _layout(
+ARRIVAL = _pack_layout(
     ("time", "i8"),
     ("engine", "u4"),
     ("index", "u4"),
@@ -229,7 +229,7 @@ ARRIVAL = _layout(
     ("sender", "u4"),
     ("seq", "u4"),
 )
-CLUSTER = _layout(
+CLUSTER = _pack_layout(
     ("area", "f8"),
     ("observed", "i8"),
     ("peaks", "f8"),
@@ -244,9 +244,9 @@ CLUSTER = _layout(
     ("held", "u8"),
     ("acknowledged", "u8"),
 )
-COUNTERS = _layout(*((name, "u8") for name in DISPOSITIONS), ("sent", "u8"), ("link_dropped", "u8"))
-WORKER = _layout(("area", "f8"), ("observed", "i8"), ("delivered", "u8"), ("reached", "i8"))
-RECEPTION = _layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("count", "u4"))
+COUNTERS = _pack_layout(*((name, "u8") for name in DISPOSITIONS), ("sent", "u8"), ("link_dropped", "u8"))
+WORKER = _pack_layout(("area", "f8"), ("observed", "i8"), ("delivered", "u8"), ("reached", "i8"))
+RECEPTION = _pack_layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("count", "u4"))
 
 _handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _f64 = ctypes.c_double
@@ -271,19 +271,19 @@ _SIGNATURES = {
 
 
 @once
-def load() -> ctypes.CDLL:
+def load_library() -> ctypes.CDLL:
     """The library, its functions declared. Built when the cache does not hold it, in some seconds.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
-    library = ctypes.CDLL(str(_build()))
+    library = ctypes.CDLL(str(_build_library()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, f"olaf_{name}")
         function.restype, function.argtypes = result, arguments
     return library
 
 
-def _build() -> Path:
+def _build_library() -> Path:
     compiler = cxx()
     sources = sorted(NATIVE.iterdir())
 

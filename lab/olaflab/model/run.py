@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.fairness import jain
+from olaflab.fairness import jain_index
 from olaflab.model import library
 from olaflab.model import library as arrays
 from olaflab.model.scenario import MAX_TIME, Scenario
@@ -20,7 +20,7 @@ _AT_A_TIME = 5_000_000
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterResult:
     """What became of one cluster's updates; ages in ns within (warm_up, duration].
 
     Of a cluster with segments an update counts once for each frame, and its age is its oldest segment's.
@@ -45,13 +45,13 @@ class Cluster:
     highest_peak: float | None
 
     @property
-    def aggregated(self) -> int:
+    def aggregated_updates(self) -> int:
         """Delivered updates that were merged into another's frame."""
         return self.delivered - self.frames
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerResult:
     """One worker, measured by its own updates, also those that others were merged with."""
 
     cluster: int
@@ -79,7 +79,7 @@ class Receptions:
 class Result:
     """A run's figures."""
 
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[ClusterResult, ...]
     """Clusters that sent something, by index."""
     engines: Mapping[str, Mapping[str, int]]
     """Counts by engine: updates of each disposition, sent, and dropped by the engine's link."""
@@ -88,7 +88,7 @@ class Result:
     events: int
     receptions: Receptions | None
     """Departures, if the run records them."""
-    workers: tuple[Worker, ...]
+    workers: tuple[WorkerResult, ...]
     """Workers by cluster and number, if the run measures each."""
 
     @property
@@ -115,7 +115,7 @@ class Result:
     def fairness(self) -> float | None:
         """Jain's index of the clusters' average ages, in [1/n, 1]; None when a cluster has none."""
         known = [cluster.average_age for cluster in self.clusters if cluster.average_age is not None]
-        return jain(known) if known and len(known) == len(self.clusters) else None
+        return jain_index(known) if known and len(known) == len(self.clusters) else None
 
 
 def run(
@@ -143,11 +143,11 @@ def run(
                 f"{duration} ns with a warm-up of {warm_up} ns", "duration", f"longer than it, to {MAX_TIME}"
             )
         )
-    native = library.load()
-    world = arrays.world(scenario, duration, warm_up)
+    native = library.load_library()
+    world = arrays.world_array(scenario, duration, warm_up)
     world["record"], world["initial"], world["goal"] = record, initial, goal
     world["senders"] = len(scenario.senders) if each_worker else 0
-    with _simulation(scenario, world) as simulation:
+    with _open_simulation(scenario, world) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
         rows = np.zeros(scenario.clusters, library.CLUSTER)
@@ -155,25 +155,31 @@ def run(
         counters = np.zeros(len(scenario.engines), library.COUNTERS)
         native.olaf_simulation_engines(simulation, counters.ctypes.data)
         result = Result(
-            clusters=tuple(_cluster(index, row) for index, row in enumerate(rows) if row["generated"]),
+            clusters=tuple(_cluster_result(index, row) for index, row in enumerate(rows) if row["generated"]),
             engines={
                 engine.name: {name: int(row[name]) for name in library.COUNTERS.names or ()}
                 for engine, row in zip(scenario.engines, counters, strict=True)
             },
             under_way=int(native.olaf_simulation_under_way(simulation)),
             events=int(native.olaf_simulation_events(simulation)),
-            receptions=_receptions(native, simulation, arrays.owners(scenario)) if record else None,
-            workers=_workers(native, simulation, scenario) if each_worker else (),
+            receptions=_read_receptions(native, simulation, arrays.index_owners(scenario))
+            if record
+            else None,
+            workers=_worker_results(native, simulation, scenario) if each_worker else (),
         )
-    _check(result, int(rows["uncounted"].sum()))
+    _check_accounts(result, int(rows["uncounted"].sum()))
     return result
 
 
 @contextmanager
-def _simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
-    native = library.load()
-    engines, settings, sources = arrays.engines(scenario), arrays.settings(scenario), arrays.sources(scenario)
-    arrivals, owners = arrays.arrivals(scenario), arrays.owners(scenario)
+def _open_simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
+    native = library.load_library()
+    engines, settings, sources = (
+        arrays.engine_array(scenario),
+        arrays.settings_array(scenario),
+        arrays.source_array(scenario),
+    )
+    arrivals, owners = arrays.arrival_array(scenario), arrays.index_owners(scenario)
     world["owners"], world["indices"] = owners.ctypes.data, len(owners)
     simulation = native.olaf_simulation_new(
         world.ctypes.data,
@@ -192,9 +198,9 @@ def _simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
         native.olaf_simulation_free(simulation)
 
 
-def _cluster(index: int, row: Any) -> Cluster:
+def _cluster_result(index: int, row: Any) -> ClusterResult:
     observed, peaks = int(row["observed"]), int(row["peak_count"])
-    return Cluster(
+    return ClusterResult(
         cluster=index,
         generated=int(row["generated"]),
         delivered=int(row["delivered"]),
@@ -209,7 +215,7 @@ def _cluster(index: int, row: Any) -> Cluster:
     )
 
 
-def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]) -> Receptions:
+def _read_receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]) -> Receptions:
     at = ctypes.c_void_p()
     count = int(native.olaf_simulation_receptions(simulation, ctypes.byref(at)))
     raw = ctypes.string_at(at.value, count * library.RECEPTION.itemsize) if at.value else b""
@@ -223,12 +229,12 @@ def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]
     )
 
 
-def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[Worker, ...]:
+def _worker_results(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[WorkerResult, ...]:
     senders = scenario.senders
     rows = np.zeros(len(senders), library.WORKER)
     native.olaf_simulation_workers(simulation, rows.ctypes.data)
     return tuple(
-        Worker(
+        WorkerResult(
             cluster=cluster,
             worker=worker,
             delivered=int(row["delivered"]),
@@ -239,7 +245,7 @@ def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[
     )
 
 
-def _check(result: Result, uncounted: int) -> None:
+def _check_accounts(result: Result, uncounted: int) -> None:
     """Raises OlafError unless every worker update is accounted for."""
     ended = sum(cluster.delivered + cluster.replaced + cluster.lost for cluster in result.clusters)
     if result.generated != ended + uncounted + result.under_way:

@@ -28,7 +28,7 @@ ACTIVE_WINDOW = 10_000_000
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkModel:
     """From an engine to the next one, or to the parameter server; ACKs come back on it."""
 
     to: str | None = None
@@ -42,14 +42,14 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineModel:
     """An OlafQueue with its output."""
 
     name: str
     slots: int = SLOTS.default
     rate: float | None = None
     """bit/s of the rate limiter; None does not limit."""
-    link: Link = field(default_factory=Link)
+    link: LinkModel = field(default_factory=LinkModel)
     mode: Mode = Mode.OLAF
     modes: Mapping[int, Mode] = field(default_factory=dict)
     """Modes of the clusters with another mode than ``mode``, by their index."""
@@ -70,7 +70,7 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Control:
+class TransmissionModel:
     """Transmission control of a worker, by the SDK's rule (olaf.worker.transmission, OLAF §5)."""
 
     v: float
@@ -98,7 +98,7 @@ class Source:
     """ns on the way to the engine."""
     size: int = 1000
     """Bytes of a frame; an update has one for each segment of its cluster."""
-    control: Control | None = None
+    control: TransmissionModel | None = None
     """None sends every update; else an update that is held back is part of the next one. Not in rounds."""
     retry: int = SECOND
     """ns after which a contribution without a result is sent again."""
@@ -126,7 +126,7 @@ class Trace:
 class Scenario:
     """A whole topology. Raises BadInput with every problem, where it is and what to do."""
 
-    engines: tuple[Engine, ...]
+    engines: tuple[EngineModel, ...]
     sources: tuple[Source, ...] = ()
     trace: Trace | None = None
     segments: Mapping[int, int] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class Scenario:
     """Random seed of the open phases, of all jitter and of transmission control: a seed repeats exactly."""
 
     def __post_init__(self) -> None:
-        problems = tuple(_problems(self)) or tuple(_round_problems(self))
+        problems = tuple(_find_problems(self)) or tuple(_round_problems(self))
         if problems:
             raise BadInput(*problems)
 
@@ -183,7 +183,7 @@ class Scenario:
         return found
 
 
-def _problems(scenario: Scenario) -> Iterator[Problem]:
+def _find_problems(scenario: Scenario) -> Iterator[Problem]:
     names = [engine.name for engine in scenario.engines]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Problem("two engines have this name", f"engine {name}")
@@ -194,7 +194,7 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
         yield Problem("no worker sends anything", "sources")
     for engine in scenario.engines:
         yield from _engine_problems(engine, names)
-    yield from _loops(scenario)
+    yield from _find_loops(scenario)
     for source in scenario.sources:
         yield from _source_problems(source, names)
     if scenario.trace is not None:
@@ -238,16 +238,16 @@ def _round_problems(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(what, f"cluster {cluster}", f"number its workers 0 … {MEMBERS.default - 1}")
 
 
-def _outside(where: str, ranges: Mapping[str, tuple[float | None, float, float]]) -> Iterator[Problem]:
+def _check_ranges(where: str, ranges: Mapping[str, tuple[float | None, float, float]]) -> Iterator[Problem]:
     """Yield a problem for each value outside its range (least, most); None is no limit."""
     for name, (value, least, most) in ranges.items():
         if value is not None and not least <= value <= most:
             yield Problem(f"has a {name} of {value}", where, f"choose {least} … {most}")
 
 
-def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
+def _engine_problems(engine: EngineModel, names: list[str]) -> Iterator[Problem]:
     where, link = f"engine {engine.name}", engine.link
-    yield from _outside(
+    yield from _check_ranges(
         where,
         {
             "number of slots": (engine.slots, SLOTS.least, SLOTS.greatest),
@@ -266,10 +266,10 @@ def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
         "delay": (link.delay, 0, MAX_TIME),
         "room for frames": (link.capacity, 1, inf),
     }
-    yield from _outside(f"{where}: link", limits)
+    yield from _check_ranges(f"{where}: link", limits)
 
 
-def _loops(scenario: Scenario) -> Iterator[Problem]:
+def _find_loops(scenario: Scenario) -> Iterator[Problem]:
     onward = {engine.name: engine.link.to for engine in scenario.engines}
     for name in onward:
         seen, at = [name], onward[name]
@@ -290,7 +290,7 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
         known = ", ".join(names)
         yield Problem(f"sends to engine {source.engine!r}, which does not exist", where, f"known: {known}")
     times = {name: (getattr(source, name), 0, MAX_TIME) for name in ("phase", "jitter", "delay")}
-    yield from _outside(
+    yield from _check_ranges(
         where,
         {
             "cluster": (source.cluster, 0, inf),

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl.queue.verilog import INSTANCE, instance
-from olafctl.targets.opennic.blocks import verilog
+from olafctl.queue.verilog import INSTANCE, render_instance
+from olafctl.targets.opennic.blocks import write_blocks
 from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic_sim.box import sources
+from olafctl.targets.opennic_sim.box import list_sources
 from olafctl.wire.geometry import Geometry
-from olafswitch.simulation.mapping import DEVICE, mapped, resources
-from olaftest.opennic.random_frames import blocks
+from olafswitch.simulation.mapping import DEVICE, count_resources, map_module
+from olaftest.opennic.random_frames import compile_blocks
 
 BOX = "olaf_box_250mhz"
 BLOCKS = tuple(ip.name for ip in IPS)
@@ -39,22 +39,22 @@ class BoxUtilisation:
         return 100 * self.counts[resource] / DEVICE[resource]
 
 
-def synthesize(part: str) -> BoxUtilisation:
+def synthesize_box(part: str) -> BoxUtilisation:
     """Map the box (BOX) or one of BLOCKS to UltraScale+ cells (minutes; kept by content).
 
     Raises MissingTool without Yosys, OlafError when Yosys fails.
     """
-    files = verilog(blocks())
+    files = write_blocks(compile_blocks())
     if part == BOX:
-        files = {path.name: path.read_text() for path in sources()} | {
+        files = {path.name: path.read_text() for path in list_sources()} | {
             **{f"{name}.v": files[f"{name}.v"] for name in _BLACK[1:]},
-            INSTANCE: instance(Geometry()),
+            INSTANCE: render_instance(Geometry()),
         }
     else:
         files = {name: text for name, text in files.items() if name.startswith("p4_")} | {
             f"{part}.v": files[f"{part}.v"]
         }
-    netlist = mapped(part, files, black=_BLACK if part == BOX else ())
-    cells = resources(netlist)
-    longest = netlist.longest()
+    netlist = map_module(part, files, black=_BLACK if part == BOX else ())
+    cells = count_resources(netlist)
+    longest = netlist.longest_path()
     return BoxUtilisation(part, {name: cells[name.lower()] for name in DEVICE}, longest.levels, longest.nets)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.box_registers import Copy
-from olafctl.targets.opennic_sim.box import build
+from olafctl.targets.opennic_sim.box import build_rtl
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram
-from olafctl.wire.layouts import Kind
+from olafctl.wire.layouts import FrameKind
 from olafswitch.simulation.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaftest.opennic import random_frames
 
@@ -57,14 +57,16 @@ class Latency:
         return self.gone * 1e9 / CLOCK_HZ
 
 
-def throughput(size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int = 60) -> Throughput:
+def measure_throughput(
+    size: int, kind: FrameKind, inputs: Sequence[int] = (0,), frames: int = 60
+) -> Throughput:
     """Frames of ``size`` bytes without a pause into each of ``inputs``, out by one port.
 
     Updates are not combined (mode FIFO), so that all that goes in comes out.
     """
-    box = random_frames.programmed()
+    box = random_frames.open_programmed_box()
     try:
-        frame = random_frames.an_update(size) if kind is Kind.UPDATE else _plain(size)
+        frame = random_frames.an_update(size) if kind is FrameKind.UPDATE else _plain_frame(size)
         for source in inputs:
             for _ in range(frames):
                 box.rx[source].send(frame)
@@ -72,12 +74,12 @@ def throughput(size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int 
         left = box.tx[OUT_PORT - 1].frames()
     finally:
         box.close()
-    return _counted(left[WARM_UP:])
+    return _count_throughput(left[WARM_UP:])
 
 
-def replication(size: int, members: int, frames: int = 4) -> Throughput:
+def measure_replication(size: int, members: int, frames: int = 4) -> Throughput:
     """ACKs of ``size`` bytes to a group of so many members, all of them behind one port."""
-    box = random_frames.programmed()
+    box = random_frames.open_programmed_box()
     try:
         copies = [Copy(OUT_PORT, number + 1, number, number) for number in range(members)]
         box.registers.set_group(random_frames.CLUSTER_GROUP, copies)
@@ -87,12 +89,12 @@ def replication(size: int, members: int, frames: int = 4) -> Throughput:
         left = box.tx[OUT_PORT - 1].frames()
     finally:
         box.close()
-    return _counted(left)
+    return _count_throughput(left)
 
 
-def latency(size: int) -> Latency:
+def measure_latency(size: int) -> Latency:
     """One update of ``size`` bytes through an empty box, and the share of each stage."""
-    box = random_frames.programmed()
+    box = random_frames.open_programmed_box()
     frame = random_frames.an_update(size)
     try:
         box.rx[0].send(frame)
@@ -103,20 +105,20 @@ def latency(size: int) -> Latency:
     finally:
         box.close()
     known = {
-        "measure": _through("olaf_box_measure", frame, {"HOLD": HOLD}),
-        "arbiter": _through("olaf_box_arbiter", frame, {"INPUTS": 1}),
-        "replicator": _through("olaf_box_replicator", frame, {}),
-        "port": _through("olaf_box_tx", frame, {}),
+        "measure": _cycles_through("olaf_box_measure", frame, {"HOLD": HOLD}),
+        "arbiter": _cycles_through("olaf_box_arbiter", frame, {"INPUTS": 1}),
+        "replicator": _cycles_through("olaf_box_replicator", frame, {}),
+        "port": _cycles_through("olaf_box_tx", frame, {}),
     }
     return Latency(total, {**known, "VNP4₁, OlafQueue, VNP4₂": total - sum(known.values())}, gone)
 
 
-def _plain(size: int) -> bytes:
+def _plain_frame(size: int) -> bytes:
     """A frame that is no update, to the server's port."""
     return Datagram(random_frames.STRANGER, random_frames.SERVER, bytes(size - _UDP)).encode()
 
 
-def _counted(left: Sequence[Received]) -> Throughput:
+def _count_throughput(left: Sequence[Received]) -> Throughput:
     beats = sum((len(frame.data) + BEAT - 1) // BEAT for frame in left)
     return Throughput(beats, left[-1].last - left[0].first + 1)
 
@@ -128,14 +130,14 @@ def _first_beat(bench: Bench, source: Source) -> int:
     return bench.cycles() - 1
 
 
-def _through(top: str, frame: bytes, parameters: Mapping[str, int]) -> int:
+def _cycles_through(top: str, frame: bytes, parameters: Mapping[str, int]) -> int:
     """Cycles from a frame's first beat in to its first beat out of one module."""
-    bench = Bench(build(top, parameters), {"clk": 4000})
+    bench = Bench(build_rtl(top, parameters), {"clk": 4000})
     try:
         bench["rst"] = 1
         bench.run(10)
         bench["rst"] = 0
-        source, sink, user = _ends(bench, top)
+        source, sink, user = _connect_ends(bench, top)
         source.send(frame, user(len(frame)))
         came = _first_beat(bench, source)
         bench.run(2 * len(frame))
@@ -144,7 +146,7 @@ def _through(top: str, frame: bytes, parameters: Mapping[str, int]) -> int:
         bench.close()
 
 
-def _ends(bench: Bench, top: str) -> tuple[Source, Sink, Callable[[int], Sequence[int]]]:
+def _connect_ends(bench: Bench, top: str) -> tuple[Source, Sink, Callable[[int], Sequence[int]]]:
     sink = bench.sink(Signals.axis("m"))
     if top == "olaf_box_tx":
         return bench.source(Signals.axis("s", [("s_size", 16)])), sink, lambda size: (size,)

@@ -26,16 +26,16 @@ from olaf.worker import TransmissionControl
 from olafctl.control.serving import parameter_server
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets.interface import Progress, Running, VirtualTime, of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
-from olaflab.training.cartpole import ActorCritic, Network
-from olaflab.training.cosim.medium import EngineMedium, address
-from olaftest.deployment import deployed
+from olaflab.training.cartpole import ActorCritic, PoleNetwork
+from olaflab.training.cosim.medium import EngineMedium, address_of
+from olaftest.deployment import deployed_testbed
 
 HIDDEN = 32
-VALUES = Network(3, HIDDEN).size
+VALUES = PoleNetwork(3, HIDDEN).size
 SLOTS = 8
 GRADIENT, JITTER = 21e-3, 0.3
 """Seconds of a gradient, and the deviation of their logarithm."""
@@ -69,7 +69,7 @@ class System:
     adding: bool = False
     """Whether a worker adds up its gradients and sends their sum at its share of the output."""
 
-    def make(self, setting: "Setting") -> PolicyMaker:
+    def make_policy(self, setting: "Setting") -> PolicyMaker:
         """Return the server's policy for this training."""
         rate, learners = RATE * setting.step, setting.learners
         if self.policy is Asynchronous:
@@ -122,7 +122,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Run:
+class OutputRun:
     """The outcome of one training."""
 
     returns: list[float]
@@ -149,12 +149,12 @@ class Run:
     """SHA-256 of those at the end."""
 
     @property
-    def final(self) -> float:
+    def final_return(self) -> float:
         """The mean return over the last fifth of the time."""
         return float(np.mean(self.returns[-(len(self.returns) // 5) :]))
 
     @property
-    def mean(self) -> float:
+    def mean_return(self) -> float:
         """The mean return over all of the time: what fast learning raises."""
         return float(np.mean(self.returns))
 
@@ -178,7 +178,7 @@ class Pacing(TransmissionControl):
         return True
 
 
-def testbed(learners: int, target: str = "twin") -> Testbed:
+def make_testbed(learners: int, target: str = "twin") -> Testbed:
     """One cluster with a member for each learner."""
     text = f"""
 name: bench-learners
@@ -190,10 +190,10 @@ ports:
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters: [{{count: 1, workers: {learners}, name: learner, port: 2, ip: 10.0.1.1, values: {VALUES}}}]
 """
-    return load(Path("bench-learners.yaml"), text)
+    return load_testbed(Path("bench-learners.yaml"), text)
 
 
-def train(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> Run:
+def train(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> OutputRun:
     """One training from its beginning. Raises OlafError."""
     queue = of_root(running.queues)
     for name, value in (
@@ -204,11 +204,13 @@ def train(running: Running, bed: Testbed, system: System, setting: Setting, seed
     ):
         queue.write(name, value)
     with closing(running.virtual_time()) as engine:
-        training = _Training(engine, bed, system, setting, seed)
-        training.run()
+        training = _OutputTraining(engine, bed, system, setting, seed)
+        training.run_training()
         counted = queue.read_all()
     dropped = [name for name in DISPOSITIONS if name.startswith("dropped_")]
-    return training.result(sum(counted[name] for name in (*dropped, "replaced_worker", "replaced_reward")))
+    return training.make_result(
+        sum(counted[name] for name in (*dropped, "replaced_worker", "replaced_reward"))
+    )
 
 
 class Deployed:
@@ -219,10 +221,10 @@ class Deployed:
         self._running: Running | None = None
         self._open = ExitStack()
 
-    def train(self, system: System, setting: Setting, seed: int) -> Run:
+    def train_deployed(self, system: System, setting: Setting, seed: int) -> OutputRun:
         """Train as :func:`train` does. Raises OlafError."""
         if self._running is None:
-            self._running = self._open.enter_context(deployed(self._bed, self._progress))
+            self._running = self._open.enter_context(deployed_testbed(self._bed, self._progress))
         return train(self._running, self._bed, system, setting, seed)
 
     def close(self) -> None:
@@ -230,7 +232,7 @@ class Deployed:
         self._open.close()
 
 
-class _Training:
+class _OutputTraining:
     """Members, learners and server, as events of the network; it runs the learners."""
 
     def __init__(
@@ -239,17 +241,19 @@ class _Training:
         self._network = VirtualNetwork(EngineMedium(engine, bed))
         self._setting = setting
         (cluster,) = bed.clusters
-        listen = address(bed.parameter_servers[0])
+        listen = address_of(bed.parameter_servers[0])
         where = f"{listen[0]}:{listen[1]}"
         self._cluster = cluster.name
-        self._server = parameter_server(bed, where, system.make(setting), port=self._network.port(listen))
+        self._server = parameter_server(
+            bed, where, system.make_policy(setting), port=self._network.port(listen)
+        )
         self._random = np.random.default_rng((seed, 1))
-        first = Network(3, HIDDEN).begin(self._random).astype(np.float32)
+        first = PoleNetwork(3, HIDDEN).begin(self._random).astype(np.float32)
         self._weights = [first.copy() for _ in cluster.workers]
         """The weights that each member has."""
         self._ends = [
             olaf.Worker(where, VALUES, segments=cluster.segments, epoch=cluster.epoch, seed=number,
-                        control=system.control, port=self._network.port(address(worker)))
+                        control=system.control, port=self._network.port(address_of(worker)))
             for number, worker in enumerate(cluster.workers)
         ]  # fmt: skip
         for end in self._ends:
@@ -264,31 +268,37 @@ class _Training:
         self._admission = Admission(setting.learners, cluster.segments)
         self._admitted, self._since, self._held = setting.learners, 0.0, 0.0
 
-    def run(self) -> None:
+    def run_training(self) -> None:
         """Run until the time is over and frames on their way have arrived."""
         number = self._setting.learners
         self._network.run(10.0, lambda: all(end.begun for end in self._ends))
         self._ledger = Ledger(PRICE, number, self._network.time + COLD)
         self._learners = Learners(
-            self, self._take, lambda: None, lambda result: None, self._ledger, lambda: self._network.time,
-            number, keep_alive=COLD,
-        )  # fmt: skip
+            self,
+            self._take_rows,
+            lambda: None,
+            lambda result: None,
+            self._ledger,
+            lambda: self._network.time,
+            number,
+            keep_alive=COLD,
+        )
         self._learners.prewarm(number)
         self._begin = self._since = self._network.time + COLD
         if self._adding:
-            self._pace()
+            self._pace_members()
         self._network.run(self._begin)
         self._learners.wake()
         self._network.run(self._begin + self._setting.seconds)
 
-    def _pace(self) -> None:
+    def _pace_members(self) -> None:
         interval = GRADIENT / self._setting.output / self._setting.pace
         for number, end in enumerate(self._ends):
             end.control = Pacing(interval, self._begin + interval * number / len(self._ends))
 
     def start(self, slot: int) -> None:
         """Runner."""
-        self._network.at(self._network.time + COLD, partial(self._started, slot))
+        self._network.at(self._network.time + COLD, partial(self._mark_started, slot))
 
     def give(self, slot: int, weights: Any, rows: ActorCritic) -> None:
         """Runner: its member has the newest weights."""
@@ -297,18 +307,18 @@ class _Training:
             own[block.place] = block.values
         gradient = rows.gradient(own.astype(np.float64), 0)
         seconds = GRADIENT * float(self._random.lognormal(0, JITTER))
-        self._network.at(self._network.time + seconds, partial(self._done, slot, rows, gradient))
+        self._network.at(self._network.time + seconds, partial(self._finish_gradient, slot, rows, gradient))
 
     def stop(self, slot: int) -> None:
         """Runner: nothing is left of one that has no rows."""
 
-    def _started(self, slot: int) -> None:
+    def _mark_started(self, slot: int) -> None:
         self._learners.ready(slot)
 
-    def _take(self) -> ActorCritic | None:
+    def _take_rows(self) -> ActorCritic | None:
         return self._rows.popleft() if self._rows else None
 
-    def _done(self, slot: int, rows: ActorCritic, gradient: Any) -> None:
+    def _finish_gradient(self, slot: int, rows: ActorCritic, gradient: Any) -> None:
         end, now = self._ends[slot], self._network.time
         if now > self._begin + self._setting.seconds:
             return
@@ -320,33 +330,33 @@ class _Training:
         end.offer((-gradient).astype(np.float32), float(np.mean(ended)) if ended else 0.0)
         ended.clear()
         self._rows.append(rows)
-        self._admit()
+        self._admit_learners()
         self._learners.finished(slot, None)
-        self._tick()
+        self._tick_learners()
 
-    def _admit(self) -> None:
+    def _admit_learners(self) -> None:
         if not self._setting.auto:
             return
         counters = self._server.counters(self._cluster)
         carried = Carried(counters.received, counters.updates, counters.staleness.total)
         number = self._admission.look(carried)
         if number != self._admitted:
-            self._account(number)
+            self._account_admitted(number)
             self._learners.admit(number)
 
-    def _account(self, number: int) -> None:
+    def _account_admitted(self, number: int) -> None:
         self._held += self._admitted * (self._network.time - self._since)
         self._admitted, self._since = number, self._network.time
 
-    def _tick(self) -> None:
+    def _tick_learners(self) -> None:
         due = self._learners.tick()
         if due is not None:
             self._network.at(due, self._learners.tick)
 
-    def result(self, lost: int) -> Run:
+    def make_result(self, lost: int) -> OutputRun:
         """Return the result of the training that is over."""
         now = self._network.time
-        self._account(self._admitted)
+        self._account_admitted(self._admitted)
         self._learners.close()
         report = self._ledger.report(now)
         counters = self._server.counters(self._cluster)
@@ -355,7 +365,7 @@ class _Training:
         returns: list[float] = []
         for part in self._returns:
             returns.append(float(np.mean(part)) if part else returns[-1] if returns else 0.0)
-        return Run(
+        return OutputRun(
             returns, self._gradients, counters.received, counters.updates, lost,
             counters.staleness.mean or 0.0, age or 0.0, self._held / (now - self._begin), report.busy,
             report.reserved, report.invoked, report.whole, hashlib.sha256(weights.tobytes()).hexdigest(),

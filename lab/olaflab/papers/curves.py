@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from olaflab import pictures
 from olaflab.papers.figure import Draw, Points
-from olaflab.papers.summary import estimate
+from olaflab.papers.summary import estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -22,7 +22,7 @@ _DRAWN = 100
 """Points of a drawn curve, at most: more cannot be seen."""
 
 
-def points(curves: "Mapping[str, Sequence[Trained]]") -> Iterator[tuple[Any, ...]]:
+def list_points(curves: "Mapping[str, Sequence[Trained]]") -> Iterator[tuple[Any, ...]]:
     """Yield every update of every run, in COLUMNS."""
     for curve, runs in curves.items():
         for seed, run in enumerate(runs, 1):
@@ -30,7 +30,7 @@ def points(curves: "Mapping[str, Sequence[Trained]]") -> Iterator[tuple[Any, ...
                 yield curve, seed, update, f"{reward:.3f}", f"{time:.4f}"
 
 
-def drawn(
+def draw_curves(
     title: str,
     by: str = "curve",
     only: Mapping[str, str] | None = None,
@@ -43,19 +43,19 @@ def drawn(
 
     def draw(points: Points, drawing: "Drawing") -> None:
         by_update, by_time = drawing.subplots(2, 1, sharey=True)
-        found = list(_curves(points["columns"], by, only or {}))
-        looks = pictures.styles(curve for curve, _, _ in found)
+        found = list(_iterate_curves(points["columns"], by, only or {}))
+        looks = pictures.assign_styles(curve for curve, _, _ in found)
         for curve, rewards, seconds in found:
-            table, look = smooth(rewards), looks[curve]
-            mean, spread, times = table.mean(axis=0), table.std(axis=0), smooth(seconds).mean(axis=0)
-            shown = thin(len(mean))
+            table, look = smooth_table(rewards), looks[curve]
+            mean, spread, times = table.mean(axis=0), table.std(axis=0), smooth_table(seconds).mean(axis=0)
+            shown = thin_places(len(mean))
             for axes, along in ((by_update, np.arange(1, len(mean) + 1)), (by_time, times)):
                 axes.plot(along[shown], mean[shown], label=curve, **look)
                 low, high = (mean - spread)[shown], (mean + spread)[shown]
                 axes.fill_between(along[shown], low, high, color=look["color"], alpha=0.13, linewidth=0)
         by_update.set(xlabel=unit, title=title)
         by_time.set(xlabel="virtual time, s")
-        pictures.legend(drawing, by_update, columns=2)
+        pictures.add_legend(drawing, by_update, columns=2)
         for axes in (by_update, by_time):
             axes.set_ylabel("mean episode reward")
             axes.grid(alpha=0.3)
@@ -67,7 +67,7 @@ def draw_ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours
     """Draw each way's mean over seeds with its 95 % interval, and every seed; ``ours`` strong."""
     axes = drawing.subplots(1, 1)
     for place, (name, values) in enumerate(found.items()):
-        mean, colour = estimate(values), pictures.SUBJECT if name == ours else pictures.GREYS[0]
+        mean, colour = estimate_mean(values), pictures.SUBJECT if name == ours else pictures.GREYS[0]
         axes.errorbar([mean.mean], [place], xerr=[mean.interval], fmt="o", color=colour, capsize=4)
         axes.plot(values, [place] * len(values), "x", color="black", ms=4)
     axes.set_yticks(range(len(found)), list(found))
@@ -76,12 +76,12 @@ def draw_ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours
     axes.grid(alpha=0.3, axis="x")
 
 
-def thin(count: int, most: int = _DRAWN) -> NDArray[np.int64]:
+def thin_places(count: int, most: int = _DRAWN) -> NDArray[np.int64]:
     """Return the places of at most ``most`` of ``count`` points, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
-def _curves(
+def _iterate_curves(
     columns: Mapping[str, Any], by: str, only: Mapping[str, str]
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each curve with its rewards and seconds, (seeds, updates) both."""
@@ -97,7 +97,7 @@ def _curves(
         yield curve, rewards, seconds
 
 
-def smooth(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth_table(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Average each point with those before it, ten at most; the shape stays."""
     total = np.cumsum(np.pad(table, ((0, 0), (1, 0))), axis=1)
     ends = np.arange(1, table.shape[1] + 1)

@@ -25,7 +25,7 @@ NOT_SHOWN, CONTRADICTED = "not shown", "contradicted"
 """Verdicts on what is drawn, where the 95 % interval holds the bound or lies on its other side."""
 
 
-class Cost(StrEnum):
+class FigureCost(StrEnum):
     """The effort of running a figure."""
 
     MODEL = "model"
@@ -54,17 +54,17 @@ class Section:
     verdicts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def comparison(self) -> Table | None:
+    def first_table(self) -> Table | None:
         """The first table."""
         return next(iter(self.tables.values()), None)
 
 
-def decide(holds: Mapping[str, bool]) -> dict[str, str]:
+def decide_statements(holds: Mapping[str, bool]) -> dict[str, str]:
     """Return the verdicts on statements that hold or do not, without any chance."""
     return {statement: HOLDS if met else FAILS for statement, met in holds.items()}
 
 
-def judge(low: float, high: float, bound: float = 0.0) -> str:
+def judge_interval(low: float, high: float, bound: float = 0.0) -> str:
     """Return the verdict on "above ``bound``" for a value with this 95 % interval; NaN shows nothing."""
     if low > bound:
         return HOLDS
@@ -85,12 +85,12 @@ class Effort:
     kept: Mapping[str, Points] = field(default_factory=dict)
     """Committed points of the paper's other figures, for those that need them."""
 
-    def number(self, usual: int) -> int:
+    def seed_count(self, usual: int) -> int:
         """Return the requested number of seeds, or the usual one."""
         return usual if self.seeds is None else self.seeds
 
     @property
-    def reduced(self) -> bool:
+    def is_reduced(self) -> bool:
         """Whether other seeds or another length were requested than the figure's own."""
         return self.seeds is not None or self.length is not None
 
@@ -104,7 +104,7 @@ class Figure:
     run: Callable[[Effort], Points]
     section: Callable[[Points], Section]
     draw: Draw | None = None
-    cost: Cost = Cost.MODEL
+    cost: FigureCost = FigureCost.MODEL
     size: tuple[float, float] = (7, 4.2)
     """Inches of the picture."""
     code: Sequence[Path] = ()
@@ -113,7 +113,7 @@ class Figure:
     """Other figures of the paper whose committed points it reads."""
 
 
-def modelled(
+def make_modelled(
     name: str,
     title: str,
     measure: Callable[[int, Progress], Points],
@@ -125,9 +125,9 @@ def modelled(
     """Return a figure of the event-level model: ``measure`` takes a number of runs, 30 by default."""
 
     def run(effort: Effort) -> Points:
-        return measure(effort.number(RUNS), effort.progress)
+        return measure(effort.seed_count(RUNS), effort.progress)
 
-    return Figure(name, title, run, section, draw, Cost.MODEL, size, code)
+    return Figure(name, title, run, section, draw, FigureCost.MODEL, size, code)
 
 
 Row = Mapping[str, Any]
@@ -136,13 +136,13 @@ Columns = Mapping[str, str | Callable[[Row], str]]
 """A column for each head: a format string of the row, or a function that makes its cell."""
 
 
-def measured(
+def make_measured(
     name: str,
     title: str,
     make: Callable[[Effort], Iterable[Any]],
     columns: Columns,
     draw: Draw | None = None,
-    cost: Cost = Cost.MACHINE,
+    cost: FigureCost = FigureCost.MACHINE,
     only: str = "",
     size: tuple[float, float] = (7, 4.2),
 ) -> Figure:
@@ -156,12 +156,12 @@ def measured(
 
     def section(points: Points) -> Section:
         rows = [row for row in points["rows"] if not only or only in row]
-        return Section({"rows": tabulate(title, columns, rows)})
+        return Section({"rows": tabulate_rows(title, columns, rows)})
 
     return Figure(name, title, run, section, draw, cost, size)
 
 
-def tabulate(title: str, columns: Columns, rows: Sequence[Row]) -> Table:
+def tabulate_rows(title: str, columns: Columns, rows: Sequence[Row]) -> Table:
     """Format ``rows`` as a table."""
     lines = [
         [each.format(**row) if isinstance(each, str) else each(row) for each in columns.values()]

@@ -16,7 +16,7 @@ GAMMA, LAMBDA = 0.99, 0.95
 _HIDDEN = 256
 
 
-class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installed
+class ActorCriticAgent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installed
     """Actor and critic, of the same features.
 
     Actions are normal with a deviation, a parameter of its own, or categories.
@@ -56,7 +56,7 @@ class Games(Protocol):
     observations: Any
     """A tensor whose first axis is the environment."""
 
-    def agent(self) -> Agent:
+    def agent(self) -> ActorCriticAgent:
         """Make a new agent for these environments."""
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
@@ -77,25 +77,25 @@ class Rows:
     advantages: Any
     returns: Any
 
-    def part(self, rows: Any) -> "Rows":
+    def select_rows(self, rows: Any) -> "Rows":
         """Return the rows with these numbers."""
         return Rows(*(column[rows] for column in vars(self).values()))
 
     @staticmethod
-    def joined(parts: "Sequence[Rows]") -> "Rows":
+    def join_rows(parts: "Sequence[Rows]") -> "Rows":
         """Join parts one after the other."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Rows(*(torch.cat(column) for column in columns))
 
 
-def games(environment: str, number: int, seed: int) -> Games:
+def make_games(environment: str, number: int, seed: int) -> Games:
     """Make ``number`` copies of an environment. Raises ImportError where ``ale-py`` is missing for a game."""
     if environment in GAMES:
         return _Screened(environment, number, seed)
     return _Controlled(environment, number, seed)
 
 
-def play(games: Games, agent: Agent, steps: int) -> tuple[Rows, list[float]]:
+def play_steps(games: Games, agent: ActorCriticAgent, steps: int) -> tuple[Rows, list[float]]:
     """Play ``steps`` steps in each environment; return the rows and the finished episodes' returns."""
     columns: list[list[Any]] = []
     ended: list[float] = []
@@ -110,12 +110,12 @@ def play(games: Games, agent: Agent, steps: int) -> tuple[Rows, list[float]]:
         columns.append([*row, torch.as_tensor(reward, dtype=torch.float32), torch.as_tensor(stopped)])
     observations, actions, behaviour, values, rewards, stopped = map(torch.stack, zip(*columns, strict=True))
     with torch.no_grad():
-        advantages = _advantages(values, rewards, stopped, agent.values(games.observations))
+        advantages = _compute_advantages(values, rewards, stopped, agent.values(games.observations))
     kept = (observations, actions, behaviour, advantages, advantages + values)
     return Rows(*(column.reshape(-1, *column.shape[2:]) for column in kept)), ended
 
 
-def weights_of(agent: Agent) -> Vector:
+def weights_of(agent: ActorCriticAgent) -> Vector:
     """Return an agent's weights as one vector."""
     return flat.read(list(agent.parameters()))
 
@@ -135,10 +135,12 @@ class _Controlled:
         self._count, self._mean, self._square = 1e-4, np.zeros(self._sizes[0]), np.ones(self._sizes[0])
         self.observations = self._seen(first)
 
-    def agent(self) -> Agent:
+    def agent(self) -> ActorCriticAgent:
         observation, action = self._sizes
-        actor, critic = _layers(observation, action), _layers(observation, 1)
-        return Agent(torch.nn.Identity(), actor, critic, torch.nn.Parameter(torch.full((action,), -0.5)))
+        actor, critic = _make_layers(observation, action), _make_layers(observation, 1)
+        return ActorCriticAgent(
+            torch.nn.Identity(), actor, critic, torch.nn.Parameter(torch.full((action,), -0.5))
+        )
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
         within = np.clip(actions, self._low, self._high)
@@ -171,9 +173,11 @@ class _Screened:
         self._screens = Screens(game, number, seed)
         self.observations = torch.from_numpy(self._screens.seen)
 
-    def agent(self) -> Agent:
+    def agent(self) -> ActorCriticAgent:
         actor, critic = torch.nn.Linear(_HIDDEN, self._screens.actions), torch.nn.Linear(_HIDDEN, 1)
-        return Agent(_convolutions(), _begun(actor, 0.01), _begun(critic, 1.0))
+        return ActorCriticAgent(
+            _make_convolutions(), _initialise_layer(actor, 0.01), _initialise_layer(critic, 1.0)
+        )
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
         found = self._screens.step(actions)
@@ -191,33 +195,33 @@ class _Scaled(torch.nn.Module):  # type: ignore[misc]  # torch may not be instal
         return screens.float().contiguous(memory_format=torch.channels_last) / 255
 
 
-def _layers(inputs: int, outputs: int) -> Any:
+def _make_layers(inputs: int, outputs: int) -> Any:
     found = []
     for size, following, gain in (
         (inputs, _HIDDEN, 2**0.5),
         (_HIDDEN, _HIDDEN, 2**0.5),
         (_HIDDEN, outputs, 0.01),
     ):
-        found += [_begun(torch.nn.Linear(size, following), gain), torch.nn.Tanh()]
+        found += [_initialise_layer(torch.nn.Linear(size, following), gain), torch.nn.Tanh()]
     return torch.nn.Sequential(*found[:-1])
 
 
-def _convolutions() -> Any:
+def _make_convolutions() -> Any:
     """Stellaris' network of Atari (table II), for screens of half the width: 3 × 3 places of 11 × 11."""
     nn, gain = torch.nn, 2**0.5
     layers = nn.Conv2d(4, 16, 8, stride=4), nn.Conv2d(16, 32, 4, stride=2), nn.Linear(32 * 3 * 3, _HIDDEN)
-    first, second, last = (_begun(layer, gain) for layer in layers)
+    first, second, last = (_initialise_layer(layer, gain) for layer in layers)
     found = nn.Sequential(_Scaled(), first, nn.ReLU(), second, nn.ReLU(), nn.Flatten(), last, nn.ReLU())
     return found.to(memory_format=torch.channels_last)
 
 
-def _begun(layer: Any, gain: float) -> Any:
+def _initialise_layer(layer: Any, gain: float) -> Any:
     torch.nn.init.orthogonal_(layer.weight, gain)
     torch.nn.init.zeros_(layer.bias)
     return layer
 
 
-def _advantages(values: Any, rewards: Any, stopped: Any, last: Any) -> Any:
+def _compute_advantages(values: Any, rewards: Any, stopped: Any, last: Any) -> Any:
     found, running = torch.zeros_like(values), torch.zeros_like(last)
     for step in reversed(range(len(values))):
         going = 1 - stopped[step].float()

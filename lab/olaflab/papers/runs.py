@@ -41,10 +41,10 @@ class Runs(Generic[Kind]):
         except OSError as error:
             raise OlafError(Problem(f"cannot be made: {error.strerror}", str(self._folder))) from error
 
-    def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Kind]) -> Kind:
+    def run_of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Kind]) -> Kind:
         """Return the run of a curve with this seed; a stored one, if it was made with the same settings."""
         path = self._folder / f"{curve}-{seed}.json"
-        kept = self._kept(path, settings)
+        kept = self._read_kept(path, settings)
         if kept is not None:
             return kept
         self._progress(f"{curve}, seed {seed}")
@@ -55,7 +55,7 @@ class Runs(Generic[Kind]):
             raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
         return run
 
-    def _kept(self, path: Path, settings: dict[str, Any]) -> Kind | None:
+    def _read_kept(self, path: Path, settings: dict[str, Any]) -> Kind | None:
         """Read a finished run; None where it is missing, cut off, or made with other settings."""
         try:
             found = json.loads(path.read_text())
@@ -65,17 +65,17 @@ class Runs(Generic[Kind]):
             return None
 
 
-def rewards(runs: Sequence[Trained]) -> NDArray[np.float64]:
+def reward_table(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """Return (seeds, updates) rewards."""
     return np.array([run.rewards for run in runs])
 
 
-def final(runs: Sequence[Trained]) -> NDArray[np.float64]:
+def final_reward(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """Return (seeds,) the mean reward of the last tenth of the updates."""
-    table = rewards(runs)
+    table = reward_table(runs)
     return np.asarray(table[:, -max(1, table.shape[1] // 10) :].mean(axis=1))
 
 
 def mean_reward(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """Return (seeds,) the mean reward over the whole training, which fast learning raises."""
-    return np.asarray(rewards(runs).mean(axis=1))
+    return np.asarray(reward_table(runs).mean(axis=1))

@@ -27,11 +27,11 @@ class Spreads:
         values = {name: (mean, spread) for name, (mean, spread) in kept["values"].items()}
         return Spreads(kept["runs"], values)
 
-    def mean(self, name: str) -> float:
+    def mean_of(self, name: str) -> float:
         """Return one value's mean."""
         return self.values[name][0]
 
-    def text(self, name: str, digits: int = 0) -> str:
+    def format_value(self, name: str, digits: int = 0) -> str:
         """Return ``mean ± deviation``, without a deviation that is zero at these digits."""
         mean, deviation = self.values[name]
         shown = f"{deviation:.{digits}f}"

@@ -17,7 +17,7 @@ from olafctl.verify import aom
 from olaflab import fairness, pictures
 from olaflab.model import library, run, scenario
 from olaflab.model import library as arrays
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table
+from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem
 
@@ -75,7 +75,7 @@ def save_sections(path: Path, sections: Mapping[str, Section]) -> None:
     """Write the sections by figure, a row of a table a line. Raises OlafError."""
     lines = ["{"]
     for number, (name, section) in enumerate(sections.items()):
-        lines += [*_lines(name, section), "}" + "," * (number + 1 < len(sections))]
+        lines += [*_section_lines(name, section), "}" + "," * (number + 1 < len(sections))]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
@@ -83,7 +83,7 @@ def save_sections(path: Path, sections: Mapping[str, Section]) -> None:
         raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
 
 
-def _lines(name: str, section: Section) -> Iterator[str]:
+def _section_lines(name: str, section: Section) -> Iterator[str]:
     def text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
 
@@ -121,34 +121,36 @@ class Committed:
     folder: Path
     paper: str
 
-    def points(self) -> dict[str, Points]:
+    def load_points(self) -> dict[str, Points]:
         """Return the points of what takes long or depends on the machine. Raises BadInput."""
         return load_points(self.folder / f"{self.paper}.npz")
 
-    def sections(self) -> dict[str, Section]:
+    def load_sections(self) -> dict[str, Section]:
         """Return the sections of all figures. Raises BadInput."""
         return load_sections(self.folder / f"{self.paper}.json")
 
-    def picture(self, figure: Figure) -> Path:
+    def picture_path(self, figure: Figure) -> Path:
         """Return the place of a figure's picture."""
         return self.folder / self.paper / f"{figure.name}.svg"
 
-    def write(self, found: Mapping[Figure, Points], known: Mapping[str, Figure]) -> Iterator[Path]:
+    def write_figures(self, found: Mapping[Figure, Points], known: Mapping[str, Figure]) -> Iterator[Path]:
         """Write points, sections and pictures of ``found``; those of the paper's other figures stay."""
-        points = self.points() | {one.name: its for one, its in found.items() if one.cost is not Cost.MODEL}
-        sections = self.sections() | {one.name: one.section(its) for one, its in found.items()}
-        save_points(self.folder / f"{self.paper}.npz", _ordered(points, known))
-        save_sections(self.folder / f"{self.paper}.json", _ordered(sections, known))
+        points = self.load_points() | {
+            one.name: its for one, its in found.items() if one.cost is not FigureCost.MODEL
+        }
+        sections = self.load_sections() | {one.name: one.section(its) for one, its in found.items()}
+        save_points(self.folder / f"{self.paper}.npz", _order_by_figure(points, known))
+        save_sections(self.folder / f"{self.paper}.json", _order_by_figure(sections, known))
         yield from (self.folder / f"{self.paper}.{kind}" for kind in ("npz", "json"))
         for one, its in found.items():
             if one.draw is not None:
                 drawing = plotting.new_figure(*one.size)
                 one.draw(its, drawing)
-                pictures.save(drawing, self.picture(one))
-                yield self.picture(one)
+                pictures.save_picture(drawing, self.picture_path(one))
+                yield self.picture_path(one)
 
 
-def _ordered(found: Mapping[str, Any], known: Mapping[str, Figure]) -> dict[str, Any]:
+def _order_by_figure(found: Mapping[str, Any], known: Mapping[str, Figure]) -> dict[str, Any]:
     return {name: found[name] for name in known if name in found}
 
 
@@ -157,7 +159,7 @@ def find_points(figure: Figure, effort: Effort, long: bool) -> Points | None:
 
     None where no points are committed. Raises OlafError.
     """
-    if figure.cost is Cost.MODEL:
+    if figure.cost is FigureCost.MODEL:
         return run_cached(figure, effort)
     return figure.run(effort) if long else effort.kept.get(figure.name)
 
@@ -170,7 +172,7 @@ def run_cached(figure: Figure, effort: Effort) -> Points:
     if not figure.code:
         return figure.run(effort)
     needed = [json.dumps(effort.kept.get(name), sort_keys=True) for name in figure.needs]
-    key = cache.digest([figure.name, str(effort.seeds), *needed, *_simulator(), *figure.code])
+    key = cache.digest([figure.name, str(effort.seeds), *needed, *_simulator_files(), *figure.code])
 
     def build(work: Path) -> None:
         (work / _CACHED).write_text(json.dumps(figure.run(effort)))
@@ -181,7 +183,7 @@ def run_cached(figure: Figure, effort: Effort) -> Points:
     return cast(Points, json.loads((folder / _CACHED).read_text()))
 
 
-def _simulator() -> Sequence[Path]:
+def _simulator_files() -> Sequence[Path]:
     """Return the files that decide what a scenario's run measures."""
     python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario, aom, fairness)]
     return [*python, *sorted(library.NATIVE.iterdir()), *library.RULES]

@@ -13,14 +13,14 @@ from olaflab.papers.figure import (
     CONTRADICTED,
     HOLDS,
     NOT_SHOWN,
-    Cost,
     Draw,
     Effort,
     Figure,
+    FigureCost,
     Points,
     Section,
     Table,
-    judge,
+    judge_interval,
 )
 
 
@@ -37,7 +37,7 @@ class Estimate:
     @property
     def verdict(self) -> str:
         """The verdict on "this difference is above 0"."""
-        return judge(self.mean - self.interval, self.mean + self.interval)
+        return judge_interval(self.mean - self.interval, self.mean + self.interval)
 
     @property
     def word(self) -> str:
@@ -45,7 +45,7 @@ class Estimate:
         return {HOLDS: "more", CONTRADICTED: "less", NOT_SHOWN: NOT_SHOWN}[self.verdict]
 
 
-def estimate(values: NDArray[np.float64]) -> Estimate:
+def estimate_mean(values: NDArray[np.float64]) -> Estimate:
     """Estimate a mean over the seeds; the interval is NaN for one."""
     count = len(values)
     if count < 2:
@@ -53,11 +53,11 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
     return Estimate(float(values.mean()), float(t.ppf(0.975, count - 1) * values.std(ddof=1) / count**0.5))
 
 
-def compare(
+def compare_seeds(
     claim: str, higher: NDArray[np.float64], lower: NDArray[np.float64], unit: str = "", digits: int = 1
 ) -> tuple[str, str]:
     """Return a claim with the difference, taken seed by seed, and the verdict that its interval gives."""
-    found = estimate(higher - lower)
+    found = estimate_mean(higher - lower)
     return f"{claim}, by {found.mean:.{digits}f} ± {found.interval:.{digits}f}{unit}", found.verdict
 
 
@@ -78,29 +78,29 @@ class Summary:
     """Further tables that explain the first."""
 
 
-def pack(found: Summary) -> Points:
+def pack_summary(found: Summary) -> Points:
     """Return a summary as points: plain values for JSON, and every measured point as columns."""
     return {
         "title": found.title,
         "settings": dict(found.settings),
         "heads": list(found.heads),
-        "rows": [[_plain(cell) for cell in row] for row in found.rows],
+        "rows": [[_plain_cell(cell) for cell in row] for row in found.rows],
         "verdicts": dict(found.verdicts),
         "tables": [asdict(each) for each in found.tables],
         "columns": _to_columns(found.columns, found.points),
     }
 
 
-def _plain(cell: Any) -> Any:
+def _plain_cell(cell: Any) -> Any:
     return {"mean": cell.mean, "interval": cell.interval} if isinstance(cell, Estimate) else cell
 
 
 def _to_columns(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Return one array a column: of numbers where all cells are numbers, of text otherwise."""
-    return {head: _column([row[place] for row in rows]) for place, head in enumerate(heads)}
+    return {head: _make_column([row[place] for row in rows]) for place, head in enumerate(heads)}
 
 
-def _column(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
+def _make_column(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
     try:
         numbers = np.array([float(cell) for cell in cells])
     except (TypeError, ValueError):
@@ -110,16 +110,16 @@ def _column(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
     return numbers.astype(np.float32)
 
 
-def unpack(points: Points) -> Section:
+def unpack_section(points: Points) -> Section:
     """Return the section of packed points: the summary's table first, then what explains it."""
-    rows = [[_text(cell) for cell in row] for row in points["rows"]]
+    rows = [[_format_cell(cell) for cell in row] for row in points["rows"]]
     seeds = points["settings"].get("seeds")
     title = points["title"] + (f"; {seeds} seed{'s' * (seeds != 1)}" if seeds else "")
     more = {f"more{number}": Table(**each) for number, each in enumerate(points["tables"], 1)}
     return Section({"summary": Table(title, points["heads"], rows), **more}, points["verdicts"])
 
 
-def _text(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     if isinstance(cell, Mapping):
         return f"{cell['mean']:.1f} ± {cell['interval']:.1f}"
     if isinstance(cell, float):
@@ -127,15 +127,15 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-def trained(
+def make_trained(
     name: str,
     title: str,
     make: Callable[[Effort], Summary],
     draw: Draw | None = None,
-    cost: Cost = Cost.TRAINING,
+    cost: FigureCost = FigureCost.TRAINING,
     code: Sequence[Path] = (),
     size: tuple[float, float] = (7, 6),
-    section: Callable[[Points], Section] = unpack,
+    section: Callable[[Points], Section] = unpack_section,
 ) -> Figure:
     """Return a figure of what ``make`` trains."""
-    return Figure(name, title, lambda effort: pack(make(effort)), section, draw, cost, size, code)
+    return Figure(name, title, lambda effort: pack_summary(make(effort)), section, draw, cost, size, code)

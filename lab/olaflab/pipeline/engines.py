@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.control import devices, shards
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.queue.registers import BY_NAME, QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
 from olafctl.targets import deployment
-from olafctl.targets.engine.engine import PipelineEngine, native
-from olafctl.targets.interface import Build, Device
-from olafctl.targets.twin.attach import wire
+from olafctl.targets.engine.engine import PipelineEngine, load_library
+from olafctl.targets.interface import Build, TargetDevice
+from olafctl.targets.twin.attach import wire_engine
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
@@ -22,7 +22,7 @@ from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT
 from olafctl.wire.modes import Mode
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.p4runtime import address as addresses
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _Shards:
 
 @dataclass(frozen=True)
 class _Running:
-    devices: Sequence[Device]
+    devices: Sequence[TargetDevice]
     queues: Mapping[str, _Registers]
     sharded: Mapping[str, _Shards]
 
@@ -88,7 +88,7 @@ class Engines:
         self.engine = engine
         self._testbed, self._switches, self._queues = testbed, switches, queues
 
-    def stages(self, port: int, frames: Sequence[bytes], count: int) -> Stages:
+    def measure_stages(self, port: int, frames: Sequence[bytes], count: int) -> Stages:
         """Where the time goes for ``count`` frames that come in at ``port``, in turn ``frames``, all of one
         length."""
         owner = Topology(self._testbed).engine_at[port]
@@ -96,7 +96,7 @@ class Engines:
         handles = [switch.handle for switch in self._switches[2 * place : 2 * place + 2]]
         writes = self.engine.settings_as_writes(place)
         six = (ctypes.c_uint64 * 6)()
-        native().olaf_engine_stages(
+        load_library().olaf_engine_stages(
             *(word for handle in handles if handle for word in (handle.process, handle.switch)),
             str(self._queues[place]).encode(),
             (ctypes.c_uint32 * len(writes))(*writes),
@@ -117,7 +117,7 @@ class Engines:
 def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterator[Engines]:
     """Open the engines of ``testbed`` and ``build``, each with its library of ``queues``, not started. Raises
     OlafError."""
-    found = deployment.devices(
+    found = deployment.make_devices(
         testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
     )
     with tempfile.TemporaryDirectory(prefix="olaf") as folder, ExitStack() as stack:
@@ -126,19 +126,19 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
             stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT))) for place in range(len(found))
         ]
         stack.callback(engine.close)
-        wire(engine, deployment.parts(testbed, queues), deployment.trunks(testbed))
+        wire_engine(engine, deployment.make_parts(testbed, queues), deployment.find_trunks(testbed))
         served = {device.device_id: switch for device, switch in zip(found, switches, strict=True)}
-        agent = serve(served, addresses.of_socket(Path(folder) / "p4runtime.sock"))
+        agent = serve_devices(served, addresses.of_socket(Path(folder) / "p4runtime.sock"))
         stack.callback(agent.stop)
         running = _Running(
             [replace(device, address=agent.address) for device in found],
             {each.name: _Registers(engine.registers(n)) for n, each in enumerate(testbed.engines)},
             {testbed.root.name: _Shards(engine)} if testbed.shards > 1 else {},
         )
-        with devices.controlling(running) as sessions:
+        with devices.control_devices(running) as sessions:
             devices.push_pipelines(running, sessions)
-            devices.converge(running, sessions, desired(testbed))
-        shards.balance(running, testbed, testbed.clusters)
+            devices.converge_state(running, sessions, desired_state(testbed))
+        shards.balance_shards(running, testbed, testbed.clusters)
         for place in range(len(queues)):
             engine.registers(place).write("mode", Mode.FIFO.number)
         yield Engines(testbed, engine, switches, queues)

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 
 from olafctl.control import devices
-from olafctl.control.desired import desired
+from olafctl.control.desired import desired_state
 from olafctl.membership.model import Host
 from olafctl.network import interfaces, ip
 from olafctl.queue.registers import DISPOSITIONS
@@ -31,7 +31,7 @@ from olaflab.pipeline.twin import engine_processes
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 
 _SECONDS = 60.0
@@ -49,26 +49,26 @@ class Passed:
     arrived: int
 
 
-def run(testbed: Testbed, malformed: int, stopped: float, progress: Progress) -> dict[str, Passed]:
+def run_faults(testbed: Testbed, malformed: int, stopped: float, progress: Progress) -> dict[str, Passed]:
     """Each fault by its name. ``malformed`` is the number of such frames, ``stopped`` how many seconds the
     engine gets no processor. Raises OlafError for the first thing that is wrong."""
-    with deployed(replace(testbed, target="software"), progress) as running:
+    with deployed_testbed(replace(testbed, target="software"), progress) as running:
         bench = _Bench(testbed, running, running.logs()[0].parent, progress)
         of_root(running.queues).write("mode", Mode.OLAF.number)
         faults: dict[str, Callable[[], None]] = {
-            "malformed frames": lambda: bench.malformed(malformed),
-            "stopped": lambda: bench.stop(stopped),
-            "a host that reads nothing": bench.full,
-            "killed": bench.kill,
-            "an interface deleted": bench.delete,
+            "malformed frames": lambda: bench.send_malformed(malformed),
+            "stopped": lambda: bench.stop_engine(stopped),
+            "a host that reads nothing": bench.fill_host,
+            "killed": bench.kill_engine,
+            "an interface deleted": bench.delete_interface,
         }
         if any(port.transport is not Transport.VETH for port in running.attachments):
             faults.pop("an interface deleted")
-        return {name: bench.under(name, fault) for name, fault in faults.items()}
+        return {name: bench.measure_under(name, fault) for name, fault in faults.items()}
 
 
 @contextmanager
-def stopped(process: psutil.Process, seconds: float) -> Iterator[None]:
+def stop_process(process: psutil.Process, seconds: float) -> Iterator[None]:
     """``process`` gets no processor for ``seconds``, above 0, and then goes on. Should this process end
     meanwhile, however that is, it is killed: nothing that is stopped stays."""
     line = ["sh", "-c", _STOP, "sh", str(process.pid), str(seconds)]
@@ -86,23 +86,23 @@ class _Bench:
         self._hosts: dict[int, HostPort] = {}
         self._seq = self._sent = self._arrived = 0
 
-    def under(self, name: str, fault: Callable[[], None]) -> Passed:
+    def measure_under(self, name: str, fault: Callable[[], None]) -> Passed:
         """What becomes of updates around ``fault``."""
         self._progress(f"software: {name}")
         self._sent = self._arrived = 0
-        with self._connected():
-            self._merge(name)
+        with self._connected_host():
+            self._merge_two(name)
             fault()
-        with self._connected():
-            self._drain(_QUIET, name)
-            self._merge(name)
-            self._check(name)
+        with self._connected_host():
+            self._drain_port(_QUIET, name)
+            self._merge_two(name)
+            self._check_sums(name)
         return Passed(self._sent, self._arrived)
 
-    def malformed(self, count: int) -> None:
+    def send_malformed(self, count: int) -> None:
         """Updates cut short, lengthened or hit in their headers, and noise."""
         random, port = Random(1), self._hosts[self._testbed.workers[0].port]
-        sound = self._update(0)
+        sound = self._make_update(0)
         for number in range(count):
             frame = bytearray(sound)
             for _ in range(random.randrange(3)):
@@ -111,38 +111,38 @@ class _Bench:
             length = random.randrange(14, 2 * len(sound))
             port.send(random.randbytes(length) if noise else bytes(frame[:length]))
             if number % 256 == 0:
-                self._drain(0, "")
-        self._drain(_QUIET, "")
+                self._drain_port(0, "")
+        self._drain_port(_QUIET, "")
 
-    def stop(self, seconds: float) -> None:
+    def stop_engine(self, seconds: float) -> None:
         """The engine's process gets no processor, and updates come."""
         (process,) = engine_processes(self._running)
-        with stopped(process, seconds):
-            self._send(50)  # a UNIX socket takes at most some 100 until they are read
-        self._drain(_QUIET, "stopped")
+        with stop_process(process, seconds):
+            self._send_frame(50)  # a UNIX socket takes at most some 100 until they are read
+        self._drain_port(_QUIET, "stopped")
 
-    def full(self) -> None:
+    def fill_host(self) -> None:
         """One more host at the server's port, which never reads."""
         port = next(each for each in self._running.attachments if each.number == self._ps.port)
         idle = open_host_port(port)
         try:
             for _ in range(20):
-                self._send(100)
-                self._drain(0, "full")
+                self._send_frame(100)
+                self._drain_port(0, "full")
         finally:
             idle.close()
 
-    def kill(self) -> None:
+    def kill_engine(self) -> None:
         """SIGKILL under load; then what a deploy does."""
-        self._send(100)
+        self._send_frame(100)
         for process in engine_processes(self._running):
             process.send_signal(signal.SIGKILL)
             process.wait(_SECONDS)
-        self._start()
+        self._start_engine()
 
-    def delete(self) -> None:
+    def delete_interface(self) -> None:
         """The interface of the second worker; the first goes on. Then what a deploy does."""
-        ip.run(
+        ip.run_ip(
             [
                 "link",
                 "delete",
@@ -150,20 +150,20 @@ class _Bench:
                 interfaces.interface_of(self._state, f"p{self._testbed.workers[1].port}"),
             ]
         )
-        self._send(1)
-        self._receive("an interface deleted")
-        self._start()
+        self._send_frame(1)
+        self._receive_count("an interface deleted")
+        self._start_engine()
 
-    def _start(self) -> None:
+    def _start_engine(self) -> None:
         bed = replace(self._testbed, target="software")
-        target = registry.get(bed.target)
+        target = registry.get_target(bed.target)
         self._running = target.start(bed, target.build(bed, self._progress), self._state, self._progress)
-        with devices.controlling(self._running) as sessions:
+        with devices.control_devices(self._running) as sessions:
             devices.push_pipelines(self._running, sessions)
-            devices.converge(self._running, sessions, desired(bed))
+            devices.converge_state(self._running, sessions, desired_state(bed))
 
     @contextmanager
-    def _connected(self) -> Iterator[None]:
+    def _connected_host(self) -> Iterator[None]:
         self._hosts = {port.number: open_host_port(port) for port in self._running.attachments}
         try:
             yield
@@ -171,34 +171,34 @@ class _Bench:
             for host in self._hosts.values():
                 host.close()
 
-    def _update(self, worker: int) -> bytes:
+    def _make_update(self, worker: int) -> bytes:
         member = self._testbed.workers[worker]
-        ends = _end(member), _end(self._ps)
+        ends = _endpoint_of(member), _endpoint_of(self._ps)
         self._seq += 1
         ones = np.ones(48, np.float32)
         return OlafFrame(*ends, FrameType.UPDATE, 0, 1, self._seq, 1.0, self._seq, ones).encode()
 
-    def _send(self, count: int, worker: int = 0) -> None:
+    def _send_frame(self, count: int, worker: int = 0) -> None:
         for _ in range(count):
-            self._hosts[self._testbed.workers[worker].port].send(self._update(worker))
+            self._hosts[self._testbed.workers[worker].port].send(self._make_update(worker))
             self._sent += 1
 
-    def _merge(self, name: str) -> None:
+    def _merge_two(self, name: str) -> None:
         """Two workers' updates, held, leave as their sum."""
         registers = of_root(self._running.queues)
         registers.write("hold", 1)
         begin = registers.read("in_updates")
         for worker in (0, 1):
-            self._send(1, worker)
+            self._send_frame(1, worker)
         end = time.monotonic() + _SECONDS
         while registers.read("in_updates") - begin < 2:
             if time.monotonic() > end:
-                raise _wrong(name, "updates do not reach the queue")
+                raise _wrong_frames(name, "updates do not reach the queue")
         registers.write("hold", 0)
-        if self._receive(name) != 2:
-            raise _wrong(name, "updates of two workers that wait are not merged")
+        if self._receive_count(name) != 2:
+            raise _wrong_frames(name, "updates of two workers that wait are not merged")
 
-    def _receive(self, name: str, seconds: float = _SECONDS) -> int:
+    def _receive_count(self, name: str, seconds: float = _SECONDS) -> int:
         """The count of the next frame at the server; 0 when there is none within ``seconds``.
 
         Without ``name`` it may be any frame.
@@ -206,30 +206,30 @@ class _Bench:
         frame = self._hosts[self._ps.port].receive(seconds)
         if frame is None:
             if seconds == _SECONDS:
-                raise _wrong(name, "nothing arrives any more")
+                raise _wrong_frames(name, "nothing arrives any more")
             return 0
         if not name:
             return 1
         update = OlafFrame.decode(frame)
         if not np.all(update.gradient == update.count):
-            raise _wrong(name, f"a frame of {update.count} updates holds {update.gradient.tolist()}")
+            raise _wrong_frames(name, f"a frame of {update.count} updates holds {update.gradient.tolist()}")
         self._arrived += update.count
         return update.count
 
-    def _drain(self, seconds: float, name: str) -> None:
-        while self._receive(name, seconds):
+    def _drain_port(self, seconds: float, name: str) -> None:
+        while self._receive_count(name, seconds):
             pass
 
-    def _check(self, name: str) -> None:
+    def _check_sums(self, name: str) -> None:
         now = of_root(self._running.queues).read_all()
         accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
         if now["in_updates"] != accounted + sum(now[each] for each in DISPOSITIONS):
-            raise _wrong(name, f"the counters do not add up: {now}")
+            raise _wrong_frames(name, f"the counters do not add up: {now}")
 
 
-def _end(host: Host) -> Endpoint:
+def _endpoint_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
-def _wrong(name: str, what: str) -> OlafError:
+def _wrong_frames(name: str, what: str) -> OlafError:
     return OlafError(Problem(what, name))

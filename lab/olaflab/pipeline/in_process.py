@@ -45,7 +45,7 @@ class InProcess:
     """An engine of one testbed, programmed, in FIFO mode."""
 
     def __init__(self, engines: Engines, testbed: Testbed) -> None:
-        self._native = _native()
+        self._native = _load_native()
         self._engines = engines
         self._engine = engines.engine
         self._port = testbed.workers[0].port
@@ -57,15 +57,15 @@ class InProcess:
         """The shard that has an index."""
         return self._engine.shard_of(index)
 
-    def rate(self, frames: Sequence[bytes], count: int) -> float:
+    def rate_up(self, frames: Sequence[bytes], count: int) -> float:
         """Frames a second that come out, of ``count`` from the first worker."""
-        return self._rate(self._port, self._out, frames, count)
+        return self._measure_rate(self._port, self._out, frames, count)
 
     def rate_down(self, frames: Sequence[bytes], count: int) -> float:
         """The same the other way, of ``count`` from its parameter server."""
-        return self._rate(self._out, self._port, frames, count)
+        return self._measure_rate(self._out, self._port, frames, count)
 
-    def _rate(self, into: int, out: int, frames: Sequence[bytes], count: int) -> float:
+    def _measure_rate(self, into: int, out: int, frames: Sequence[bytes], count: int) -> float:
         before = self._engine.port_stats(out).tx_frames
         took = self._native.olaf_in_process_run(
             self._engine.handle, into, b"".join(frames), len(frames), len(frames[0]), count, _BURST
@@ -73,7 +73,7 @@ class InProcess:
         left = self._engine.port_stats(out).tx_frames - before
         return float(left / took * 1e9)
 
-    def together(self, frames: Sequence[Sequence[bytes]], count: int, shift: int = 0) -> Together:
+    def run_shards(self, frames: Sequence[Sequence[bytes]], count: int, shift: int = 0) -> Together:
         """``count`` frames in every shard at once, in turn those of its entry in ``frames``, or of the
         ``shift``-th after it."""
         shards = self._engine.lanes
@@ -105,21 +105,21 @@ class InProcess:
         if not self._native.olaf_in_process_count(*given):
             raise OlafError(Problem("valgrind/callgrind.h is missing", remedy="apt-get install valgrind"))
 
-    def profile(self, frames: Sequence[bytes], count: int) -> Stages:
+    def profile_stages(self, frames: Sequence[bytes], count: int) -> Stages:
         """Where the time goes."""
-        return self._engines.stages(self._port, frames, count)
+        return self._engines.measure_stages(self._port, frames, count)
 
 
 @contextmanager
 def engine_of(testbed: Testbed, target: str, progress: Progress) -> Iterator[InProcess]:
     """An engine as ``target`` ("software" or "twin") has it. Raises OlafError."""
-    build = registry.get(target).build(replace(testbed, target=target), progress)
+    build = registry.get_target(target).build(replace(testbed, target=target), progress)
     queues = [QUEUES[target](engine, progress) for engine in testbed.engines]
     with engines_of(testbed, build, queues) as engines:
         yield InProcess(engines, testbed)
 
 
-def _native() -> ctypes.CDLL:
+def _load_native() -> ctypes.CDLL:
     compiler = cxx()
     engine = engine_library()
     key = cache.digest([str(compiler), " ".join(_FLAGS), str(engine), _SOURCE])

@@ -79,16 +79,16 @@ def read_costs(text: str) -> Counter[str]:
 def _frames(testbed: Testbed, kind: str) -> tuple[Sequence[bytes], bool]:
     """Frames of one kind, and whether they come from the parameter server."""
     if kind == "ACK":
-        return twin.updates(testbed, _ACK_SIZE, kind=FrameType.ACK), True
+        return twin.encode_updates(testbed, _ACK_SIZE, kind=FrameType.ACK), True
     if kind == "plain UDP":
         worker, server = testbed.workers[0], testbed.parameter_servers[0]
         ends = Endpoint(worker.mac, worker.ip, 1000), Endpoint(server.mac, server.ip, 2000)
         return [Datagram(*ends, bytes(_SIZE - 42)).encode()], False
     if kind == "update":
-        return twin.updates(testbed, _SIZE), False
+        return twin.encode_updates(testbed, _SIZE), False
     cluster = testbed.workers[0].cluster
     members = [worker for worker in testbed.workers if worker.cluster == cluster][:2]
-    return [frame for pair in zip(*(twin.updates(testbed, _SIZE, m) for m in members), strict=True)
+    return [frame for pair in zip(*(twin.encode_updates(testbed, _SIZE, m) for m in members), strict=True)
             for frame in pair], False  # fmt: skip
 
 
@@ -98,8 +98,8 @@ def _ignore(_: str) -> None:
 
 def _count(name: str, kind: str, frames: int, parts: Path) -> None:
     """Run in the process that callgrind watches."""
-    testbed = replace(testbeds.load(testbeds.locate(name)), target="software")
-    build = registry.get("software").build(testbed, _ignore)
+    testbed = replace(testbeds.load_testbed(testbeds.locate_testbed(name)), target="software")
+    build = registry.get_target("software").build(testbed, _ignore)
     libraries = {
         str(compile_text((build.folder / block / CONFIG).read_text()).library): part
         for block, part in _BLOCKS.items()

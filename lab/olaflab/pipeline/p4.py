@@ -61,7 +61,7 @@ def switch_with_workers(
     return switch, workers / (time.perf_counter() - began)
 
 
-def update(worker: int, size: int) -> bytes:
+def encode_update(worker: int, size: int) -> bytes:
     """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
     import numpy as np
 
@@ -81,9 +81,9 @@ def update(worker: int, size: int) -> bytes:
     return frame.encode()
 
 
-def rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
+def measure_rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
     """The rate of updates of ``size`` bytes, one worker after another: the best third of ``seconds``."""
-    frames = [update(worker, size) for worker in range(workers)]
+    frames = [encode_update(worker, size) for worker in range(workers)]
     first = switch.replay(_PORT, frames, 10)
     if first.sent != first.frames:
         raise OlafError(f"only {first.sent} of {first.frames} updates left the switch")

@@ -14,10 +14,10 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olaflab.pipeline import in_process
 from olaflab.pipeline.in_process import InProcess, Together
-from olaflab.pipeline.twin import Rate, ends, engine_processes, updates, wall, why_no_veth
+from olaflab.pipeline.twin import Rate, encode_updates, engine_processes, find_ends, measure_wall, why_no_veth
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 
 _JUMBO_BEATS = 142
 _MOST_UNDER_WAY = 1024
@@ -35,12 +35,14 @@ clusters:
 """
 
 
-def testbed(shards: int, beats: int = 24, members: int = 4, transport: Transport = Transport.UNIX) -> Testbed:
+def make_testbed(
+    shards: int, beats: int = 24, members: int = 4, transport: Transport = Transport.UNIX
+) -> Testbed:
     """One engine with a cluster of so many members for each shard."""
     text = _TESTBED.format(
         shards=shards, beats=beats, clusters=shards, members=members, transport=transport.value
     )
-    return testbeds.load(paths.sources() / "shards.yaml", text)
+    return testbeds.load_testbed(paths.sources() / "shards.yaml", text)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ class Scaling:
         """Frames, in wall time."""
         return median(each.per_second for each in self.runs[shards])
 
-    def ns(self, shards: int) -> float:
+    def median_ns(self, shards: int) -> float:
         """Processor time of a frame."""
         return median(each.ns for each in self.runs[shards])
 
-    def ratio(self, shards: int, *, of_wall: bool) -> float:
+    def ratio_to_one(self, shards: int, *, of_wall: bool) -> float:
         """How many times the frames of one shard."""
         first = self.runs[min(self.runs)]
         pairs = zip(self.runs[shards], first, strict=True)
@@ -68,33 +70,33 @@ class Scaling:
         return median(one.per_core / other.per_core for one, other in pairs)
 
 
-def scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: Progress) -> Scaling:
+def measure_scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: Progress) -> Scaling:
     """``runs`` times in turn ``count`` updates of ``size`` bytes in each shard of engines with so many."""
     beats = 24 if size <= 24 * BEAT_BYTES else _JUMBO_BEATS
     with ExitStack() as stack:
         engines: dict[int, tuple[InProcess, Sequence[Sequence[bytes]]]] = {}
         for each in shards:
-            bed = testbed(each, beats)
+            bed = make_testbed(each, beats)
             engine = stack.enter_context(in_process.engine_of(bed, "software", progress))
             engines[each] = engine, list(_by_shard(bed, engine, size))
         for engine, frames in engines.values():
-            engine.together(frames, count // 10)
+            engine.run_shards(frames, count // 10)
         found: dict[int, list[Together]] = {each: [] for each in shards}
         hop: dict[int, list[Together]] = {each: [] for each in shards if each > 1}
         for _ in range(runs):
             for each, (engine, frames) in engines.items():
-                found[each].append(engine.together(frames, count))
+                found[each].append(engine.run_shards(frames, count))
                 if each > 1:
-                    hop[each].append(engine.together(frames, count // 4, shift=1))
+                    hop[each].append(engine.run_shards(frames, count // 4, shift=1))
     return Scaling(found, hop)
 
 
 def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) -> float:
     """Copies a second of ACKs of ``size`` bytes to a cluster of so many members, in processor time of one
     core: the median of ``runs`` of ``count`` ACKs."""
-    bed = testbed(1, _JUMBO_BEATS, members)
+    bed = make_testbed(1, _JUMBO_BEATS, members)
     with in_process.engine_of(bed, "software", progress) as engine:
-        acks = updates(bed, size, kind=FrameType.ACK)
+        acks = encode_updates(bed, size, kind=FrameType.ACK)
         return median(engine.rate_down(acks, count) for _ in range(runs))
 
 
@@ -113,17 +115,17 @@ class Soak:
     """Memory of the engine, before and after."""
 
 
-def soak(shards: int, size: int, seconds: float, progress: Progress) -> Soak:
+def soak_engine(shards: int, size: int, seconds: float, progress: Progress) -> Soak:
     """Updates of ``size`` bytes for ``seconds`` to all shards of an engine over veths at once, each by its
     queue; says each time so many seconds are over what was lost. Raises OlafError."""
-    bed = testbed(shards, _JUMBO_BEATS if size > 24 * BEAT_BYTES else 24, transport=Transport.VETH)
-    with deployed(bed, progress) as running:
+    bed = make_testbed(shards, _JUMBO_BEATS if size > 24 * BEAT_BYTES else 24, transport=Transport.VETH)
+    with deployed_testbed(bed, progress) as running:
         if reason := why_no_veth(running):
             raise OlafError(Problem(reason, "veths"))
-        frames = spread(running, bed, size)
+        frames = spread_updates(running, bed, size)
 
         def run(span: float, rate: float = 0) -> Rate:
-            return wall(running, ends(running, bed), frames, span, _MOST_UNDER_WAY, rate, shards)
+            return measure_wall(running, find_ends(running, bed), frames, span, _MOST_UNDER_WAY, rate, shards)
 
         def memory() -> int:
             return sum(part.memory_info().rss for part in engine_processes(running))
@@ -140,12 +142,14 @@ def soak(shards: int, size: int, seconds: float, progress: Progress) -> Soak:
         return Soak(limit, sent, lost, at, over, (before, memory()))
 
 
-def spread(running: Running, bed: Testbed, size: int) -> Sequence[bytes]:
+def spread_updates(running: Running, bed: Testbed, size: int) -> Sequence[bytes]:
     """Updates of ``size`` bytes for the first, the second, … shard in turn."""
     owners = threads_of(running)[bed.root.name].owners([cluster.first for cluster in bed.clusters])
     workers = [bed.clusters[owners.index(shard)].workers[0] for shard in range(bed.shards)]
     return [
-        frame for turn in zip(*(updates(bed, size, each) for each in workers), strict=True) for frame in turn
+        frame
+        for turn in zip(*(encode_updates(bed, size, each) for each in workers), strict=True)
+        for frame in turn
     ]
 
 
@@ -153,4 +157,4 @@ def _by_shard(bed: Testbed, engine: InProcess, size: int) -> Iterator[Sequence[b
     """Updates of the clusters that each shard has."""
     owners = {engine.shard_of(cluster.first): cluster for cluster in bed.clusters}
     for shard in range(bed.shards):
-        yield updates(bed, size, owners[shard].workers[0])
+        yield encode_updates(bed, size, owners[shard].workers[0])

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from olafctl.membership.model import Member
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
-from olaflab.pipeline.twin import updates
-from olaftest.deployment import deployed
+from olaflab.pipeline.twin import encode_updates
+from olaftest.deployment import deployed_testbed
 
 
 @dataclass(frozen=True)
-class Run:
+class TreeRun:
     """``frames`` went in, ``received`` came out at the parameter server."""
 
     frames: int
@@ -30,24 +30,26 @@ class Run:
     """Digest of everything that came out, with times and ports."""
 
 
-def measure(testbed: Testbed, progress: Progress, *, runs: int, count: int, size: int, gap: int) -> list[Run]:
+def measure_tree(
+    testbed: Testbed, progress: Progress, *, runs: int, count: int, size: int, gap: int
+) -> list[TreeRun]:
     """``count`` updates of ``size`` bytes, ``gap`` ns from one to the next, from each engine's first worker
     in turn; the same ``runs`` times. Queues are in FIFO mode and without a rate limit: every update counts.
 
     Raises BadInput for an impossible size, OlafError when the twin cannot be deployed.
     """
-    free = _free(testbed)
-    sent = [(worker.port, updates(free, size, worker)) for worker in _senders(free)]
-    with deployed(free, progress) as running:
+    free = _without_limits(testbed)
+    sent = [(worker.port, encode_updates(free, size, worker)) for worker in _choose_senders(free)]
+    with deployed_testbed(free, progress) as running:
         done = []
         for number in range(1, runs + 1):
             progress(f"run {number} of {runs}: {count} updates through {len(free.engines)} engines")
-            done.append(_run(running, list(_timed(sent, count, gap))))
+            done.append(_run_once(running, list(_time_frames(sent, count, gap))))
         return done
 
 
-def _run(running: Running, frames: Sequence[TimedFrame]) -> Run:
-    twin = processes.of(running.logs()[0].parent)
+def _run_once(running: Running, frames: Sequence[TimedFrame]) -> TreeRun:
+    twin = processes.find_processes(running.logs()[0].parent)
     before = sum(sum(process.cpu_times()[:2]) for process in twin)
     begin = time.perf_counter()
     received = list(running.replay(iter(frames)))
@@ -56,11 +58,11 @@ def _run(running: Running, frames: Sequence[TimedFrame]) -> Run:
     digest = hashlib.sha256()
     for frame in received:
         digest.update(struct.pack("=QI", frame.time, frame.port) + frame.frame)
-    return Run(len(frames), len(received), seconds, cpu, digest.hexdigest())
+    return TreeRun(len(frames), len(received), seconds, cpu, digest.hexdigest())
 
 
-def _free(testbed: Testbed) -> Testbed:
-    def unlimited(engine: Engine) -> Engine:
+def _without_limits(testbed: Testbed) -> Testbed:
+    def unlimited(engine: TestbedEngine) -> TestbedEngine:
         return replace(engine, output_rate=None)
 
     return replace(
@@ -71,13 +73,13 @@ def _free(testbed: Testbed) -> Testbed:
     )
 
 
-def _senders(testbed: Testbed) -> Sequence[Member]:
+def _choose_senders(testbed: Testbed) -> Sequence[Member]:
     """The first worker of each engine that has workers."""
     topology = Topology(testbed)
     return list({topology.home(worker): worker for worker in reversed(testbed.workers)}.values())
 
 
-def _timed(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) -> Iterator[TimedFrame]:
+def _time_frames(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) -> Iterator[TimedFrame]:
     for index in range(count):
         turn, place = divmod(index, len(sent))
         port, frames = sent[place]

@@ -15,8 +15,8 @@ from olafctl.network import interfaces, ip
 from olafctl.network.interfaces import cables_of
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes
-from olafctl.targets.bmv2.wiring import FIRST_FRONT, FROM_FIRST, SECOND_FRONT, TO_SECOND, cables
-from olafctl.targets.deployment import required
+from olafctl.targets.bmv2.wiring import FIRST_FRONT, FROM_FIRST, SECOND_FRONT, TO_SECOND, make_cables
+from olafctl.targets.deployment import require_deployment
 from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
@@ -26,13 +26,13 @@ from olafctl.wire.layouts import FrameType
 from olafswitch.errors import BadInput, Problem
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 
 _QUEUE_PROCESS = "olafctl.targets.bmv2.process"
 
 
-def unplug(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
+def unplug_queue(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
     """Take the queue process out of a BMv2 deployment of one engine, for good.
 
     Returns where the first worker's frames go in, and where those for its parameter server come out.
@@ -44,10 +44,10 @@ def unplug(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
         if _QUEUE_PROCESS in process.cmdline():
             process.kill()
             psutil.wait_procs([process])
-    ends = {cable.relay_port: cable.pair.outer for cable in cables(required(state).engines)}
+    ends = {cable.relay_port: cable.pair.outer for cable in make_cables(require_deployment(state).engines)}
     redirect = f"protocol all u32 match u32 0 0 action mirred egress redirect dev {ends[TO_SECOND]}"
     for command in ("qdisc add dev {} clsact", f"filter add dev {{}} ingress {redirect}"):
-        ip.run(["-n", namespace, *command.format(ends[FROM_FIRST]).split()], state, "tc")
+        ip.run_ip(["-n", namespace, *command.format(ends[FROM_FIRST]).split()], state, "tc")
 
     def end(number: int, side: int) -> Attachment:
         return Attachment(number, Transport.VETH, ends[side + number], namespace)
@@ -83,7 +83,7 @@ class Rate:
         return self.received / self.seconds if self.seconds else 0.0
 
 
-def updates(
+def encode_updates(
     testbed: Testbed, size: int, worker: Member | None = None, kind: FrameType = FrameType.UPDATE
 ) -> Sequence[bytes]:
     """Updates of a worker, or the testbed's first, ``size`` bytes each; or ACKs to it. Raises BadInput for an
@@ -93,7 +93,7 @@ def updates(
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
         raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
-    ends = [_end(worker or testbed.workers[0]), _end(testbed.parameter_servers[0])]
+    ends = [_endpoint_of(worker or testbed.workers[0]), _endpoint_of(testbed.parameter_servers[0])]
     if kind is FrameType.ACK:
         ends.reverse()
     gradient = np.ones(values, np.float32)
@@ -107,7 +107,9 @@ def line_gap(frames: Sequence[bytes]) -> int:
     return NS_PER_BEAT * -(-len(frames[0]) // layouts.BEAT_BYTES)
 
 
-def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, gap: int) -> Rate:
+def measure_virtual(
+    running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, gap: int
+) -> Rate:
     """``count`` frames in virtual time, ``gap`` ns from one to the next. Raises OlafError."""
     port = testbed.workers[0].port
     timed = (TimedFrame(index * gap, port, frames[index % len(frames)]) for index in range(count))
@@ -116,13 +118,13 @@ def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: 
     return Rate(count, received, time.perf_counter() - begin)
 
 
-def ends(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
+def find_ends(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
     """Where the first worker's frames go in, and where those for its parameter server come out."""
     by_number = {attachment.number: attachment for attachment in running.attachments}
     return by_number[testbed.workers[0].port], by_number[testbed.parameter_servers[0].port]
 
 
-def wall(
+def measure_wall(
     running: Running,
     between: tuple[Attachment, Attachment],
     frames: Sequence[bytes],
@@ -136,21 +138,21 @@ def wall(
     OlafError."""
     sender, receiver = between
     parts = engine_processes(running)
-    lost = _losses(running)
+    lost = _read_losses(running)
     before = _processor_seconds(parts)
-    measured = load.measure(sender, receiver, frames, seconds, window, rate, queues)
+    measured = load.measure_load(sender, receiver, frames, seconds, window, rate, queues)
     user, kernel = (
         (end - begin) * 1e9 / max(measured.received, 1)
         for begin, end in zip(before, _processor_seconds(parts), strict=True)
     )
     latency = {name: measured.latency(share) for name, share in _PERCENTILES.items()}
     lost_at = {"sender": measured.refused, "receiver": measured.missed}
-    lost_at |= {name: count - lost[name] for name, count in _losses(running).items()}
+    lost_at |= {name: count - lost[name] for name, count in _read_losses(running).items()}
     lost_at = {name: count for name, count in lost_at.items() if count}
     return Rate(measured.sent, measured.received, measured.seconds, user, kernel, latency, lost_at)
 
 
-def _losses(running: Running) -> Mapping[str, int]:
+def _read_losses(running: Running) -> Mapping[str, int]:
     """Return the lost frames of the whole engine, by the counter that has them."""
     stats, registers = running.stats(), of_root(running.queues).read_all()
     found: dict[str, int] = dict(stats["losses"])
@@ -183,7 +185,7 @@ class Interleaved:
     runs: Mapping[str, Sequence[Rate]]
     """Runs by the deployment's name, in order."""
 
-    def ratios(self, name: str, to: str) -> Sequence[float]:
+    def ratios_of(self, name: str, to: str) -> Sequence[float]:
         """How many times as fast ``name`` was as ``to``, run by run, sorted."""
         return sorted(
             one.per_second / other.per_second
@@ -192,7 +194,9 @@ class Interleaved:
         )
 
 
-def interleaved(runs: int, measures: Mapping[str, Callable[[float], Rate]], seconds: float) -> Interleaved:
+def run_interleaved(
+    runs: int, measures: Mapping[str, Callable[[float], Rate]], seconds: float
+) -> Interleaved:
     """``runs`` times, after a warm-up: each of ``measures``, for ``seconds``."""
     for measure in measures.values():
         measure(_WARM_UP_SECONDS)
@@ -216,18 +220,18 @@ def measure_targets(
 ) -> Interleaved:
     """Measure what runs, by name, over veths in turn; and ``compare``'s chain and its switches alone, which
     ``stack`` ends. Raises OlafError."""
-    between = {name: (target, ends(target, testbed)) for name, target in running.items()}
+    between = {name: (target, find_ends(target, testbed)) for name, target in running.items()}
     if compare is not None:
         other = replace(testbed, target=compare)
-        chain, alone = (stack.enter_context(deployed(other, progress)) for _ in range(2))
-        between[compare] = chain, ends(chain, other)
-        between[f"{compare} alone"] = alone, unplug(alone, other)
+        chain, alone = (stack.enter_context(deployed_testbed(other, progress)) for _ in range(2))
+        between[compare] = chain, find_ends(chain, other)
+        between[f"{compare} alone"] = alone, unplug_queue(alone, other)
     progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(between)} in turn")
     measures = {
-        name: partial(wall, target, places, frames, window=window)
+        name: partial(measure_wall, target, places, frames, window=window)
         for name, (target, places) in between.items()
     }
-    return interleaved(runs, measures, seconds)
+    return run_interleaved(runs, measures, seconds)
 
 
 def why_no_veth(running: Running) -> str | None:
@@ -238,5 +242,5 @@ def why_no_veth(running: Running) -> str | None:
     return f"port {others[0].number} is {others[0].transport}" if others else None
 
 
-def _end(host: Host) -> Endpoint:
+def _endpoint_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)

@@ -10,7 +10,7 @@ import numpy as np
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry, segment_values
-from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
+from olafctl.wire.layouts import GRADIENT_OFFSET, FrameKind, FrameType
 from olafctl.wire.modes import Mode
 from olafswitch.errors import OlafError, Problem
 from olaftest.frames import OlafFrame
@@ -18,7 +18,7 @@ from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
 
 
 @dataclass
-class Link:
+class VirtualLink:
     """One direction of a link; ``rate`` in bit/s, ``delay`` in ns."""
 
     rate: float
@@ -48,55 +48,61 @@ def frame_sizes(size: int) -> list[int]:
     return [GRADIENT_OFFSET + each] * whole + ([GRADIENT_OFFSET + rest] if rest else [])
 
 
-def rounds(library: Path, size: int, racks: Sequence[int]) -> float:
+def time_round(library: Path, size: int, racks: Sequence[int]) -> float:
     """ns until the last worker has the whole sum of a gradient of ``size`` bytes of the workers in ``racks``.
 
     Raises OlafError when a result is not the exact sum, or does not come.
     """
     sizes = frame_sizes(size)
-    uploads = _uploads(sizes, racks)
+    uploads = _time_uploads(sizes, racks)
     results = []
     first = 0
     for workers, frames in zip(racks, uploads, strict=True):
-        results.append(_round(library, _contributions(first, workers, sizes), frames, workers))
+        results.append(_run_rack(library, _encode_contributions(first, workers, sizes), frames, workers))
         first += workers
     if len(racks) == 1:
         complete = results[0]
     else:
-        trunks = [_through(_link(), [(time, len(frame)) for time, frame in result]) for result in results]
+        trunks = [
+            _carry_frames(_make_link(), [(time, len(frame)) for time, frame in result]) for result in results
+        ]
         arriving = sorted(
             (time, rack, frame)
             for rack, (times_, result) in enumerate(zip(trunks, results, strict=True))
             for (time, _), (_, frame) in zip(times_, result, strict=True)
         )
-        complete = _offer(library, arriving, sum(racks))
-    _check(complete, sum(racks), len(sizes))
+        complete = _run_queue(library, arriving, sum(racks))
+    _check_results(complete, sum(racks), len(sizes))
     last = 0.0
     for workers in racks:
-        trunk, members = _link(), [_link() for _ in range(workers)]
+        trunk, members = _make_link(), [_make_link() for _ in range(workers)]
         for time, frame in complete:
             arrived = time if len(racks) == 1 else trunk.carry(time, len(frame))
             last = max(last, *(member.carry(arrived, len(frame)) for member in members))
     return last
 
 
-def _uploads(sizes: Sequence[int], racks: Sequence[int]) -> list[list[tuple[float, int]]]:
+def _time_uploads(sizes: Sequence[int], racks: Sequence[int]) -> list[list[tuple[float, int]]]:
     """(arrival, size) at each rack's switch, of all its workers' frames, which all begin at 0."""
     return [
-        sorted(frame for _ in range(workers) for frame in _through(_link(), [(0.0, size) for size in sizes]))
+        sorted(
+            frame
+            for _ in range(workers)
+            for frame in _carry_frames(_make_link(), [(0.0, size) for size in sizes])
+        )
         for workers in racks
     ]
 
 
-def _through(link: Link, frames: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+def _carry_frames(link: VirtualLink, frames: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
     return [(link.carry(ready, size), size) for ready, size in frames]
 
 
-def _link() -> Link:
-    return Link(RATE, DELAY)
+def _make_link() -> VirtualLink:
+    return VirtualLink(RATE, DELAY)
 
 
-def _contributions(first: int, workers: int, sizes: Sequence[int]) -> list[list[bytes]]:
+def _encode_contributions(first: int, workers: int, sizes: Sequence[int]) -> list[list[bytes]]:
     """Each worker's frames; the values of worker w are w + 1."""
     engine = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), 20300)
     found = []
@@ -115,7 +121,7 @@ def _contributions(first: int, workers: int, sizes: Sequence[int]) -> list[list[
     return found
 
 
-def _round(
+def _run_rack(
     library: Path, contributions: list[list[bytes]], arrivals: Sequence[tuple[float, int]], threshold: int
 ) -> list[tuple[float, bytes]]:
     """What leaves a rack's engine, and when. All workers began together, so segments come side by side."""
@@ -124,10 +130,10 @@ def _round(
         (time, nth % workers, contributions[nth % workers][nth // workers])
         for nth, (time, _) in enumerate(arrivals)
     ]
-    return _offer(library, arriving, threshold)
+    return _run_queue(library, arriving, threshold)
 
 
-def _offer(
+def _run_queue(
     library: Path, arriving: Sequence[tuple[float, int, bytes]], threshold: int
 ) -> list[tuple[float, bytes]]:
     """Frames (arrival, member, frame) through a queue whose indices release at ``threshold``."""
@@ -137,13 +143,15 @@ def _offer(
         origin = model.cycle
         for time, member, frame in arriving:
             segment = int.from_bytes(frame[_SEGMENT], "big")
-            sidecar = Sidecar(len(frame), kind=Kind.UPDATE, index=segment, member=member, worker=member + 1)
+            sidecar = Sidecar(
+                len(frame), kind=FrameKind.UPDATE, index=segment, member=member, worker=member + 1
+            )
             model.offer(sidecar, frame, origin + int(time / CYCLE_NS))
         model.settle(int(arriving[-1][0] / CYCLE_NS) + _SETTLED)
-        return [((gone.last + 1 - origin) * float(CYCLE_NS), gone.frame) for gone in model.take()]
+        return [((gone.last + 1 - origin) * float(CYCLE_NS), gone.frame) for gone in model.take_departures()]
 
 
-def _check(results: Sequence[tuple[float, bytes]], workers: int, segments: int) -> None:
+def _check_results(results: Sequence[tuple[float, bytes]], workers: int, segments: int) -> None:
     """Raises OlafError unless every segment left once, as the sum of one contribution of each worker."""
     seen = set()
     for _, encoded in results:

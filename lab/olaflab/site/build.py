@@ -39,23 +39,23 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def build(into: Path) -> Path:
+def build_site(into: Path) -> Path:
     """Write the site to ``into``; returns its first page.
 
     Every broken link, missing file and malformed docstring is an error. Raises OlafError with all of them,
     MissingTool without Sphinx.
     """
-    _run("html", into)
+    _run_sphinx("html", into)
     return into / f"{contents.FRONT}.html"
 
 
-def check() -> None:
+def check_site() -> None:
     """Follow every link without writing the site, in half the time. Raises as :func:`build`."""
     with tempfile.TemporaryDirectory() as nowhere:
-        _run("dummy", Path(nowhere))
+        _run_sphinx("dummy", Path(nowhere))
 
 
-def _run(builder: str, into: Path) -> None:
+def _run_sphinx(builder: str, into: Path) -> None:
     try:
         from sphinx.application import Sphinx
         from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -66,7 +66,7 @@ def _run(builder: str, into: Path) -> None:
     warnings = StringIO()
     with tempfile.TemporaryDirectory() as folder, patch_docutils(), docutils_namespace():
         source = Path(folder) / "source"
-        contents.write(source)
+        contents.write_sources(source)
         application = Sphinx(
             source, None, into, Path(folder) / "doctrees", builder, dict(_SETTINGS),
             status=None, warning=warnings,

@@ -13,10 +13,10 @@ _PRODUCT = ("olafctl.daemon.api.client", "olafswitch.p4runtime.session", "olafsw
 _FRONT = "olaf"
 
 
-def pages() -> Mapping[str, str]:
+def class_pages() -> Mapping[str, str]:
     """Markdown by the place of the page. Raises MissingTool where the SDK is not installed."""
     modules = [*sdk_modules(), *_PRODUCT]
-    return {f"reference/python/{name}": _page(name, modules) for name in modules}
+    return {f"reference/python/{name}": _module_page(name, modules) for name in modules}
 
 
 def sdk_modules() -> list[str]:
@@ -26,21 +26,21 @@ def sdk_modules() -> list[str]:
         raise MissingTool(Problem("the site needs the SDK", "olaf", "pip install ./sdk"))
     home = Path(spec.origin).parent
     places = sorted(home.rglob("*.py"), key=lambda path: path.relative_to(home).with_suffix("").parts)
-    names = {_name(home, path): path for path in places if path.name != "__main__.py"}
-    return [name for name, path in sorted(names.items()) if _documented(path)]
+    names = {_module_name(home, path): path for path in places if path.name != "__main__.py"}
+    return [name for name, path in sorted(names.items()) if _has_docstring(path)]
 
 
-def _name(home: Path, path: Path) -> str:
+def _module_name(home: Path, path: Path) -> str:
     return ".".join(
         part for part in path.relative_to(home.parent).with_suffix("").parts if part != "__init__"
     )
 
 
-def _documented(path: Path) -> bool:
+def _has_docstring(path: Path) -> bool:
     return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) is not None
 
 
-def _page(name: str, modules: Sequence[str]) -> str:
+def _module_page(name: str, modules: Sequence[str]) -> str:
     # The front shows what the rooms' pages describe.
     options = ":show-inheritance:" if name == _FRONT else ":members:\n:show-inheritance:"
     if name in _PRODUCT:

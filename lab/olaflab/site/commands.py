@@ -9,70 +9,70 @@ from olafctl.cli.main import olafctl
 from olaflab.main import olaflab
 
 
-def pages() -> Mapping[str, str]:
+def command_pages() -> Mapping[str, str]:
     """Markdown by the place of the page."""
-    return {**_pages(olafctl, "olafctl"), **_pages(olaflab, "olaflab")}
+    return {**_group_pages(olafctl, "olafctl"), **_group_pages(olaflab, "olaflab")}
 
 
-def _pages(group: click.Group, named: str) -> Mapping[str, str]:
+def _group_pages(group: click.Group, named: str) -> Mapping[str, str]:
     above = click.Context(group, info_name=named)
     found = {name: group.get_command(above, name) for name in group.list_commands(above)}
     listed = {name: command for name, command in found.items() if command is not None}
     own = {
-        f"reference/{named}/{name}": "\n".join(_section(command, name, above, 1))
+        f"reference/{named}/{name}": "\n".join(_command_section(command, name, above, 1))
         for name, command in listed.items()
     }
-    rows = [(f"[`{name}`]({named}/{name}.md)", _short(command)) for name, command in listed.items()]
-    first = [f"# {named}", "", *_body(group, above), *_table("command", rows)]
+    rows = [(f"[`{name}`]({named}/{name}.md)", _short_help(command)) for name, command in listed.items()]
+    first = [f"# {named}", "", *_command_body(group, above), *_format_table("command", rows)]
     return {f"reference/{named}": "\n".join(first), **own}
 
 
-def _section(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
+def _command_section(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=above)
     yield f"{'#' * level} {context.command_path}"
     yield ""
-    yield from _body(command, context)
+    yield from _command_body(command, context)
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
             below = command.get_command(context, each)
             if below is not None:
-                yield from _section(below, each, context, level + 1)
+                yield from _command_section(below, each, context, level + 1)
 
 
-def _body(command: click.Command, context: click.Context) -> Iterator[str]:
+def _command_body(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     yield from ("```text", usage, "```", "")
-    yield from _paragraphs(command.help or "")
+    yield from _split_paragraphs(command.help or "")
     records = (
         each.get_help_record(context)
         for each in command.get_params(context)
         if isinstance(each, click.Option)
     )
-    rows = [(f"`{text}`", _plain(meaning)) for text, meaning in filter(None, records)]
+    rows = [(f"`{text}`", _escape_markdown(meaning)) for text, meaning in filter(None, records)]
     if rows:
-        yield from _table("option", rows)
+        yield from _format_table("option", rows)
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _split_paragraphs(text: str) -> Iterator[str]:
     """Click's help text: a paragraph that begins with a backspace keeps its lines."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b"):
             yield from ("```text", paragraph.removeprefix("\b").strip("\n"), "```", "")
         else:
-            yield from (_plain(" ".join(paragraph.split())), "")
+            yield from (_escape_markdown(" ".join(paragraph.split())), "")
 
 
-def _short(command: click.Command) -> str:
-    return _plain(command.get_short_help_str(200))
+def _short_help(command: click.Command) -> str:
+    return _escape_markdown(command.get_short_help_str(200))
 
 
-def _table(what: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+def _format_table(what: str, rows: list[tuple[str, str]]) -> Iterator[str]:
     yield from (f"| {what} | |", "|---|---|")
     yield from (f"| {name.replace('|', chr(92) + '|')} | {text} |" for name, text in rows)
     yield ""
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text that Markdown takes as it is: help texts are not Markdown."""
     for special in "\\|*_[]<>$#":
         text = text.replace(special, f"\\{special}")

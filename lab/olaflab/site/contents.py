@@ -44,13 +44,13 @@ _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-def write(folder: Path) -> None:
+def write_sources(folder: Path) -> None:
     """Make ``folder``: the documents, the generated pages, and the front page with the list of both."""
     home = paths.sources()
     made = {
-        "Commands": commands.pages(),
-        "Python": classes.pages(),
-        "Interfaces": {**daemon_api.pages(), **p4runtime.pages()},
+        "Commands": commands.command_pages(),
+        "Python": classes.class_pages(),
+        "Interfaces": {**daemon_api.api_pages(), **p4runtime.table_pages()},
     }
     folder.mkdir(parents=True)
     for name in _COPIED:
@@ -65,7 +65,7 @@ def write(folder: Path) -> None:
             place.write_text(text, encoding="utf-8")
     listed = {**_hand_written(home), **{title: tuple(pages) for title, pages in made.items()}}
     front = (home / "README.md").read_text(encoding="utf-8")
-    (folder / f"{FRONT}.md").write_text("\n".join([front, *_trees(listed)]), encoding="utf-8")
+    (folder / f"{FRONT}.md").write_text("\n".join([front, *_navigation_trees(listed)]), encoding="utf-8")
 
 
 def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
@@ -76,7 +76,7 @@ def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
     return {**_HAND_WRITTEN, first: [*_HAND_WRITTEN[first], *sorted(others)]}
 
 
-def _trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _navigation_trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The navigation: a list of pages for each title, shown beside every page and not on the front page."""
     for title, names in listed.items():
         yield "\n".join(

@@ -20,22 +20,22 @@ class _Block:
     """What each line declares, and its comment."""
 
 
-def pages() -> Mapping[str, str]:
+def api_pages() -> Mapping[str, str]:
     """Markdown by the place of the page."""
     text = (paths.sources() / _PLACE).read_text(encoding="utf-8")
     lead = " ".join(line.removeprefix("// ") for line in text.partition("\nsyntax")[0].splitlines())
-    blocks = list(_blocks(text))
+    blocks = list(_read_blocks(text))
     lines = [
         "# gRPC: the daemon's interface", "", lead, "",
         f"All of it is in [`olaf.proto`](../{_PLACE}), from which every language makes its own client;",
         "[](python/olafctl.daemon.api.client.md) is Python's.", "",
     ]  # fmt: skip
     for block in blocks:
-        lines += _calls(block) if block.kind == "service" else _fields(block)
+        lines += _call_table(block) if block.kind == "service" else _field_table(block)
     return {"reference/grpc": "\n".join(lines)}
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _read_blocks(text: str) -> Iterator[_Block]:
     block = None
     for line in text.splitlines():
         if begun := _BLOCK.match(line):
@@ -45,7 +45,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             block.lines.append((declared["said"].strip(), declared["comment"] or ""))
 
 
-def _calls(block: _Block) -> Iterator[str]:
+def _call_table(block: _Block) -> Iterator[str]:
     yield from ("## Calls", "", "| call | takes | returns | |", "|---|---|---|---|")
     for line, comment in block.lines:
         call = _CALL.fullmatch(line)
@@ -55,7 +55,7 @@ def _calls(block: _Block) -> Iterator[str]:
     yield ""
 
 
-def _fields(block: _Block) -> Iterator[str]:
+def _field_table(block: _Block) -> Iterator[str]:
     yield from (f"## {block.name}", "")
     if not block.lines:
         yield from ("It has no fields.", "")

@@ -5,7 +5,7 @@ from typing import Any
 
 from olafctl.paths import sources
 from olafswitch.p4.compiler import p4info_of
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.syntax.preprocess import preprocess_file
 
 _DEVICES = {"VNP4₁": "vnp4_1", "VNP4₂": "vnp4_2"}
 _LEAD = """\
@@ -17,20 +17,20 @@ page on P4](../docs/p4.md) says what the server supports of P4Runtime 1.4, and
 """
 
 
-def pages() -> Mapping[str, str]:
+def table_pages() -> Mapping[str, str]:
     """Markdown by the place of the page."""
     lines = [_LEAD]
     for title, program in _DEVICES.items():
         path = sources() / "p4src" / f"{program}.p4"
-        lines += _device(title, p4info_of(preprocess(path), str(path)))
+        lines += _device_section(title, p4info_of(preprocess_file(path), str(path)))
     return {"reference/p4runtime": "\n".join(lines)}
 
 
-def _device(title: str, info: Any) -> Iterator[str]:
+def _device_section(title: str, info: Any) -> Iterator[str]:
     actions = {each.preamble.id: each for each in info.actions}
     yield from (f"## {title}", "")
     for table in info.tables:
-        yield from (f"### `{table.preamble.name}`", "", *_documented(table.preamble))
+        yield from (f"### `{table.preamble.name}`", "", *_document_lines(table.preamble))
         yield from (f"At most {table.size:,} entries.", "", "| match field | bits | kind |", "|---|---|---|")
         for match in table.match_fields:
             kind = type(match).MatchType.Name(match.match_type).lower()
@@ -51,6 +51,6 @@ def _device(title: str, info: Any) -> Iterator[str]:
         yield from (f"Metadata of `{header.preamble.name}`: {fields}.", "")
 
 
-def _documented(preamble: Any) -> Iterator[str]:
+def _document_lines(preamble: Any) -> Iterator[str]:
     if preamble.doc.brief:
         yield from (preamble.doc.brief, "")

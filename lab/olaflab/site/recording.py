@@ -16,33 +16,33 @@ _LONGEST_WAIT = 1.5
 _AT_END = 12.0
 
 
-class Line(NamedTuple):
+class OutputLine(NamedTuple):
     """A line of output, and seconds after the start at which it came."""
 
     at: float
     text: str
 
 
-def record(command: Sequence[str]) -> list[Line]:
+def record_command(command: Sequence[str]) -> list[OutputLine]:
     """Run a command and note each line of its output. Raises CalledProcessError where it fails."""
     start = time.monotonic()
-    lines = [Line(0.0, f"$ {shlex.join(command)}")]
+    lines = [OutputLine(0.0, f"$ {shlex.join(command)}")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
     ) as running:
         assert running.stdout is not None
-        lines += (Line(time.monotonic() - start, text.rstrip()) for text in running.stdout)
+        lines += (OutputLine(time.monotonic() - start, text.rstrip()) for text in running.stdout)
     if running.returncode:
         raise subprocess.CalledProcessError(running.returncode, list(command))
     return lines
 
 
-def drawn(lines: Sequence[Line]) -> str:
+def draw_recording(lines: Sequence[OutputLine]) -> str:
     """The picture: a terminal that scrolls as the lines come, waits at the end, and begins again.
 
     A reader whose system requests less motion sees the end alone.
     """
-    shown = _shortened(lines)
+    shown = _shorten_waits(lines)
     whole = shown[-1].at + _AT_END
     width, height = COLUMNS * _CHARACTER + 2 * _MARGIN, ROWS * _LINE + 2 * _MARGIN
     steps = [(line.at / whole * 100, -_LINE * max(0, row + 1 - ROWS)) for row, line in enumerate(shown)]
@@ -73,15 +73,15 @@ def drawn(lines: Sequence[Line]) -> str:
     )
 
 
-def _shortened(lines: Sequence[Line]) -> list[Line]:
+def _shorten_waits(lines: Sequence[OutputLine]) -> list[OutputLine]:
     """The same lines with waits of at most ``_LONGEST_WAIT``."""
     shown, now, before = [], 0.0, 0.0
     for line in lines:
         now += min(line.at - before, _LONGEST_WAIT)
         before = line.at
-        shown.append(Line(now, line.text))
+        shown.append(OutputLine(now, line.text))
     return shown
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(drawn(record(sys.argv[2:])), encoding="utf-8")
+    Path(sys.argv[1]).write_text(draw_recording(record_command(sys.argv[2:])), encoding="utf-8")

@@ -7,48 +7,53 @@ from the wire's layouts.
 from enum import IntEnum
 
 from olafctl.wire import modes
-from olafctl.wire.layouts import OLAF, TUSER, Field, Layout
+from olafctl.wire.layouts import OLAF, TUSER, HeaderLayout, LayoutField
 
 
-def _from(layout: Layout, name: str, meaning: str | None = None, called: str | None = None) -> Field:
+def _fields_from(
+    layout: HeaderLayout, name: str, meaning: str | None = None, called: str | None = None
+) -> LayoutField:
     found = layout.field(name)
-    return Field(called or name, found.bits, meaning or found.meaning)
+    return LayoutField(called or name, found.bits, meaning or found.meaning)
 
 
-META = Layout(
+META = HeaderLayout(
     "meta",
     "What travels with a waiting update until it leaves",
     (
-        *(_from(TUSER, name) for name in ("size", "src", "dst", "cluster", "index", "member", "worker")),
-        Field("tracked", 1, "its index's table knows of it: it came in OLAF mode"),
-        Field("result", 1, "it is the sum of an iSwitch round"),
+        *(
+            _fields_from(TUSER, name)
+            for name in ("size", "src", "dst", "cluster", "index", "member", "worker")
+        ),
+        LayoutField("tracked", 1, "its index's table knows of it: it came in OLAF mode"),
+        LayoutField("result", 1, "it is the sum of an iSwitch round"),
     ),
 )
 
-KEPT = Layout(
+KEPT = HeaderLayout(
     "kept",
     "What is kept of a waiting update's header, for the decision about the next one of its index",
     (
-        _from(OLAF, "count"),
-        _from(OLAF, "reward"),
-        Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
-        _from(OLAF, "gen_time"),
-        _from(OLAF, "weights_version"),
-        Field("summed", 1, "weights_version is the sum of all constituents' versions"),
-        _from(TUSER, "size"),
+        _fields_from(OLAF, "count"),
+        _fields_from(OLAF, "reward"),
+        LayoutField("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
+        _fields_from(OLAF, "gen_time"),
+        _fields_from(OLAF, "weights_version"),
+        LayoutField("summed", 1, "weights_version is the sum of all constituents' versions"),
+        _fields_from(TUSER, "size"),
     ),
 )
 
-PATCH = Layout(
+PATCH = HeaderLayout(
     "patch",
     "The header fields that an aggregate gets",
     (
-        _from(OLAF, "count"),
-        _from(OLAF, "reward"),
-        _from(OLAF, "weights_version"),
-        Field("summed", 1, "weights_version is the sum of all constituents' versions"),
-        _from(OLAF, "seq"),
-        Field("numbered", 1, "it gets seq too"),
+        _fields_from(OLAF, "count"),
+        _fields_from(OLAF, "reward"),
+        _fields_from(OLAF, "weights_version"),
+        LayoutField("summed", 1, "weights_version is the sum of all constituents' versions"),
+        _fields_from(OLAF, "seq"),
+        LayoutField("numbered", 1, "it gets seq too"),
     ),
 )
 
@@ -91,24 +96,24 @@ class Fault(IntEnum):
 FAULT_BITS = 3
 
 
-SETTINGS = Layout(
+SETTINGS = HeaderLayout(
     "settings",
     "The settings of an index",
     (
-        Field("mode", modes.BITS, modes.NUMBERS),
-        Field("halted", 1, "every update is dropped"),
-        _from(OLAF, "count", "H: worker updates that make a result", "threshold"),
-        Field("reward_enable", 1, "the reward rule applies"),
-        _from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
-        Field("stale_enable", 1, "the staleness rule applies"),
-        _from(
+        LayoutField("mode", modes.BITS, modes.NUMBERS),
+        LayoutField("halted", 1, "every update is dropped"),
+        _fields_from(OLAF, "count", "H: worker updates that make a result", "threshold"),
+        LayoutField("reward_enable", 1, "the reward rule applies"),
+        _fields_from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
+        LayoutField("stale_enable", 1, "the staleness rule applies"),
+        _fields_from(
             OLAF, "weights_version", "the greatest staleness of an update that is not dropped", "stale_bound"
         ),
     ),
 )
 
 
-class End(IntEnum):
+class FrameEnd(IntEnum):
     """How an update arrived to its end."""
 
     GOOD = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.queue.registers import Access, Register
-from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.metadata import bus_width, list_fields
 from olafctl.targets.opennic.registers import (
     ADDRESS_BITS,
     BOX_BASE,
@@ -18,17 +18,17 @@ from olafctl.targets.opennic.registers import (
     WINDOWS,
 )
 from olafctl.templates import fill
-from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
+from olafctl.wire.layouts import CPU_PORT, TUSER, FrameKind
 from olaflab.sources import verilog
 
 _OF_A_PORT = re.compile(r"^(\w*port\w*?)_\d+$")
 
 
-def generated() -> dict[Path, str]:
+def generate_files() -> dict[Path, str]:
     """Every generated file's text, by its place relative to the sources' root."""
-    metadata = fields()
+    metadata = list_fields()
     return {
-        Path("hdl/opennic/olaf_box_registers.v"): _registers(),
+        Path("hdl/opennic/olaf_box_registers.v"): _register_lines(),
         Path("hdl/opennic/olaf_box_map.vh"): fill(
             "opennic/olaf_box_map.vh.j2",
             windows=WINDOWS,
@@ -36,12 +36,12 @@ def generated() -> dict[Path, str]:
             source=HOST_SOURCE,
             cpu_port=CPU_PORT,
             ports=PORTS,
-            kinds=Kind,
+            kinds=FrameKind,
         ),
         Path("hdl/opennic/olaf_box_metadata.vh"): fill(
             "opennic/olaf_box_metadata.vh.j2",
             fields=metadata,
-            bits=width(metadata),
+            bits=bus_width(metadata),
             tuser=[field.name.upper() for field in TUSER.fields],
         ),
     }
@@ -53,46 +53,46 @@ def pages() -> dict[str, str]:
     return {"docs/opennic-registers": fill("opennic/registers.md.j2", **given)}
 
 
-def _of(access: Access) -> list[Register]:
+def _generated_note(access: Access) -> list[Register]:
     return [register for register in REGISTERS if register.access is access]
 
 
-def _arrays(registers: Sequence[Register]) -> dict[str, int]:
+def _array_ports(registers: Sequence[Register]) -> dict[str, int]:
     """What there is one of for each port: ``in_port`` for ``in_port_0``, ``in_port_1`` and so on."""
     found = Counter(match[1] for each in registers if (match := _OF_A_PORT.match(each.name)))
     return dict(found)
 
 
-def _single(registers: Sequence[Register]) -> list[Register]:
+def _single_ports(registers: Sequence[Register]) -> list[Register]:
     return [each for each in registers if not _OF_A_PORT.match(each.name)]
 
 
-def _increment(counter: str) -> str:
+def _increment_of(counter: str) -> str:
     """What counts it: an input of its own, or a port's bit of one."""
     match = _OF_A_PORT.match(counter)
     return f"inc_{match[1]}[{counter.removeprefix(match[1] + '_')}]" if match else f"inc_{counter}"
 
 
-def _registers() -> str:
-    fixed = _of(Access.FIXED)
-    pulses = _of(Access.PULSE)
-    settings, counters = _of(Access.SETTING), _of(Access.COUNTER)
+def _register_lines() -> str:
+    fixed = _generated_note(Access.FIXED)
+    pulses = _generated_note(Access.PULSE)
+    settings, counters = _generated_note(Access.SETTING), _generated_note(Access.COUNTER)
     return fill(
         "opennic/olaf_box_registers.v.j2",
         fixed=[register for register in fixed if register.reset is None],
         constants=[register for register in fixed if register.reset is not None],
         settings=settings,
-        single_settings=_single(settings),
-        setting_arrays=_arrays(settings),
+        single_settings=_single_ports(settings),
+        setting_arrays=_array_ports(settings),
         pulses=pulses,
         acts=", ".join(f"{ADDRESS_BITS}'h{register.offset:03x}" for register in pulses),
         commands=[register for register in pulses if register.name.startswith("write_")],
         counters=counters,
-        increments=verilog.rows(_increment(register.name) for register in reversed(counters)),
+        increments=verilog.format_rows(_increment_of(register.name) for register in reversed(counters)),
         first=counters[0].offset,
         last=counters[-1].offset + 4,
-        single_counters=_single(counters),
-        counter_arrays=_arrays(counters),
+        single_counters=_single_ports(counters),
+        counter_arrays=_array_ports(counters),
         address_bits=ADDRESS_BITS,
         hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
     )

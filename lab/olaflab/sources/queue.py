@@ -15,8 +15,8 @@ from olaflab.sources.internals import (
     PATCH,
     SETTINGS,
     Disposition,
-    End,
     Fault,
+    FrameEnd,
 )
 
 _NOTE = "Generated from olafctl/{source} by `olaflab generate`: do not edit."
@@ -54,45 +54,45 @@ RESET.
 """.splitlines()
 
 
-def generated() -> dict[Path, str]:
+def generate_files() -> dict[Path, str]:
     """Every generated file's text, by its place relative to the sources' root."""
     return {
-        Path("hdl/olaf_registers.v"): _registers(),
-        Path("hdl/olaf_layout.vh"): verilog.layout(),
-        Path("hdl/olaf_geometry.vh"): verilog.bounds(),
-        Path("hdl/olaf_meta.vh"): _meta(),
-        Path("hdl/olaf_dispositions.vh"): _dispositions(),
-        Path("olafctl/queue/native/registers.h"): _offsets(),
+        Path("hdl/olaf_registers.v"): _register_lines(),
+        Path("hdl/olaf_layout.vh"): verilog.layout_file(),
+        Path("hdl/olaf_geometry.vh"): verilog.bounds_file(),
+        Path("hdl/olaf_meta.vh"): _meta_lines(),
+        Path("hdl/olaf_dispositions.vh"): _disposition_lines(),
+        Path("olafctl/queue/native/registers.h"): _offset_lines(),
     }
 
 
 def pages() -> dict[str, str]:
     """Make the site's page of registers."""
-    return {"docs/registers": _table()}
+    return {"docs/registers": _register_table()}
 
 
-def _of(access: Access) -> list[Register]:
+def _generated_note(access: Access) -> list[Register]:
     return [register for register in REGISTERS if register.access is access]
 
 
-def _registers() -> str:
-    counted = [register for register in _of(Access.COUNTER) if register.name != "cycle"]
+def _register_lines() -> str:
+    counted = [register for register in _generated_note(Access.COUNTER) if register.name != "cycle"]
     index = {register.name: at for at, register in enumerate(counted)}
-    acts = [*_of(Access.PULSE), *_of(Access.COMMAND)]
+    acts = [*_generated_note(Access.PULSE), *_generated_note(Access.COMMAND)]
     disposed = {"out_updates", "merged", *DISPOSITIONS}
     return fill(
         "verilog/olaf_registers.v.j2",
-        fixed=[register for register in _of(Access.FIXED) if register.reset is None],
-        as_built=[register for register in _of(Access.SETTING) if register.reset is None],
-        commands=_of(Access.COMMAND),
-        live=_of(Access.LIVE),
-        constants=[register for register in _of(Access.FIXED) if register.reset is not None],
-        settings=_of(Access.SETTING),
-        pulses=_of(Access.PULSE),
+        fixed=[register for register in _generated_note(Access.FIXED) if register.reset is None],
+        as_built=[register for register in _generated_note(Access.SETTING) if register.reset is None],
+        commands=_generated_note(Access.COMMAND),
+        live=_generated_note(Access.LIVE),
+        constants=[register for register in _generated_note(Access.FIXED) if register.reset is not None],
+        settings=_generated_note(Access.SETTING),
+        pulses=_generated_note(Access.PULSE),
         acts=", ".join(f"{ADDRESS_BITS}'h{register.offset:03x}" for register in acts),
-        status=_of(Access.STATUS),
+        status=_generated_note(Access.STATUS),
         counted=counted,
-        increments=verilog.rows(f"inc_{name}" for name in reversed(index)),
+        increments=verilog.format_rows(f"inc_{name}" for name in reversed(index)),
         index=index,
         named=(
             *("in_updates", "out_updates", "in_bypass", "out_bypass"),
@@ -107,52 +107,58 @@ def _registers() -> str:
     )
 
 
-def _meta() -> str:
-    return verilog.guarded(
+def _meta_lines() -> str:
+    return verilog.guard_file(
         "olaf_meta",
         "lab/olaflab/sources/internals.py",
         [
-            *verilog.packed("OLAF_META", META),
+            *verilog.pack_vector("OLAF_META", META),
             "",
-            *verilog.packed("OLAF_KEPT", KEPT),
+            *verilog.pack_vector("OLAF_KEPT", KEPT),
             "",
-            *verilog.packed("OLAF_PATCH", PATCH),
+            *verilog.pack_vector("OLAF_PATCH", PATCH),
             "",
-            *verilog.packed("OLAF_SETTINGS", SETTINGS),
-            *verilog.modes(),
-            *verilog.codes("OLAF_COMMAND", Command, 8),
+            *verilog.pack_vector("OLAF_SETTINGS", SETTINGS),
+            *verilog.mode_numbers(),
+            *verilog.enum_codes("OLAF_COMMAND", Command, 8),
         ],
     )
 
 
-def _dispositions() -> str:
+def _disposition_lines() -> str:
     lines = [
         "// What becomes of an update.",
         f"`define OLAF_DISPOSITION_BITS {DISPOSITION_BITS}",
         f"`define OLAF_IS_DROP {IS_DROP}",
-        *verilog.codes("OLAF", Disposition, DISPOSITION_BITS),
+        *verilog.enum_codes("OLAF", Disposition, DISPOSITION_BITS),
         "",
         "// What is wrong with its headers.",
         f"`define OLAF_FAULT_BITS {FAULT_BITS}",
-        *verilog.codes("OLAF_FAULT", Fault, FAULT_BITS),
+        *verilog.enum_codes("OLAF_FAULT", Fault, FAULT_BITS),
         "",
         "// How it arrived to its end.",
         f"`define OLAF_END_BITS {END_BITS}",
-        *verilog.codes("OLAF_END", End, END_BITS),
+        *verilog.enum_codes("OLAF_END", FrameEnd, END_BITS),
     ]
-    return verilog.guarded("olaf_dispositions", "lab/olaflab/sources/internals.py", lines)
+    return verilog.guard_file("olaf_dispositions", "lab/olaflab/sources/internals.py", lines)
 
 
-def _offsets() -> str:
+def _offset_lines() -> str:
     enumerations = [
         ("register", "OLAF_REGISTER", {register.name: register.offset for register in REGISTERS}),
         ("command", "OLAF_COMMAND", {command.name: command.value for command in Command}),
     ]
-    counters = _of(Access.COUNTER)
+    counters = _generated_note(Access.COUNTER)
     constants = {
-        register.name: register.reset for register in _of(Access.FIXED) if register.reset is not None
+        register.name: register.reset
+        for register in _generated_note(Access.FIXED)
+        if register.reset is not None
     }
-    resets = {register.name: register.reset for register in _of(Access.SETTING) if register.reset is not None}
+    resets = {
+        register.name: register.reset
+        for register in _generated_note(Access.SETTING)
+        if register.reset is not None
+    }
     lines = [
         "// Generated by `olaflab generate` from olafctl/queue/registers.py: edit that file instead.",
         "#pragma once",
@@ -173,7 +179,7 @@ def _offsets() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
-def _table() -> str:
+def _register_table() -> str:
     lines = [
         "# OlafQueue's registers",
         "",

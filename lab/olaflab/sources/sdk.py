@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from olafctl.wire import control, geometry, layouts, members, weights
-from olafctl.wire.layouts import OLAF, Field, Flag, FrameType, Layout, StatusFlag
+from olafctl.wire.layouts import OLAF, Flag, FrameType, HeaderLayout, LayoutField, StatusFlag
 
 _HEAD = '''"""Headers and control messages on the wire.
 
@@ -26,7 +26,7 @@ from olaf.transport.header import Header, Message
 from olaf.transport.port import Bytes
 '''
 
-Group = tuple[Field, ...]
+Group = tuple[LayoutField, ...]
 
 _FLOATS = frozenset({"reward"})
 _CODES = {8: "B", 16: "H", 32: "I", 64: "Q"}
@@ -37,14 +37,14 @@ _WIDEST_INTEGER = 64
 _WIDEST_LINE = 100
 
 
-def wire() -> str:
+def wire_module() -> str:
     """``sdk/olaf/transport/wire.py``."""
     enums: tuple[type[IntEnum], ...] = (
         FrameType,
         Flag,
         StatusFlag,
-        control.Action,
-        control.Role,
+        control.ControlAction,
+        control.MemberRole,
         control.Reason,
         members.Talk,
         weights.Codec,
@@ -72,8 +72,8 @@ def wire() -> str:
             *(f"{name} = {value}\n" for name, value in constants.items()),
             "\n\n",
             inspect.getsource(geometry.packet_values),
-            *map(_enum, enums),
-            *map(_header, headers),
+            *map(_enum_class, enums),
+            *map(_header_class, headers),
             "\n\n",
             *(f"{layout.name.upper()}_BYTES = {layout.size}\n" for layout in headers),
             *(f"OLAF_{name.upper()}_AT = {OLAF.offset(name) // 8}\n" for name in _PER_SEGMENT),
@@ -81,21 +81,21 @@ def wire() -> str:
     )
 
 
-def _enum(kind: type[IntEnum]) -> str:
+def _enum_class(kind: type[IntEnum]) -> str:
     members = "".join(f"    {member.name} = {member.value}\n" for member in kind)
     return f'\n\nclass {kind.__name__}(IntEnum):\n    """{kind.__doc__}"""\n\n{members}'
 
 
-def _header(layout: Layout) -> str:
+def _header_class(layout: HeaderLayout) -> str:
     name = "".join(word.capitalize() for word in layout.name.split("_"))
-    groups = list(_groups(layout))
-    codes = [_code(group[0]) if len(group) == 1 else "B" for group in groups]
+    groups = list(_group_fields(layout))
+    codes = [_struct_code(group[0]) if len(group) == 1 else "B" for group in groups]
     odd = tuple((place, group[0].bits // 8) for place, group in enumerate(groups) if _is_odd(group[0]))
     is_message = layout.fields[0] == control.JOIN.fields[0]
     base = "Message" if is_message else "Header"
-    fields = "".join(f"    {field.name}: {_type(field)}\n" for field in layout.fields[is_message:])
+    fields = "".join(f"    {field.name}: {_python_type(field)}\n" for field in layout.fields[is_message:])
     return (
-        f"\n\n@dataclass\nclass {name}({base}):\n{_docstring(f'{layout.meaning}.')}\n"
+        f"\n\n@dataclass\nclass {name}({base}):\n{_format_docstring(f'{layout.meaning}.')}\n"
         f'    _form = struct.Struct(">{"".join(codes)}")\n'
         + (f"    _odd = {odd}\n" if odd and layout not in _OF_EVERY_FRAME else "")
         + fields
@@ -105,8 +105,10 @@ def _header(layout: Layout) -> str:
 
 def _written_out(name: str, groups: list[Group]) -> str:
     """Methods of its own for a header of every frame, which take a fourth of the time."""
-    packed = _rows([_packed(group) for group in groups])
-    unpacked = _rows([value for place, group in enumerate(groups) for value in _unpacked(group, place)])
+    packed = _format_rows([_pack_arguments(group) for group in groups])
+    unpacked = _format_rows(
+        [value for place, group in enumerate(groups) for value in _unpack_values(group, place)]
+    )
     return f"""
     def pack(self) -> bytes:
         return self._form.pack(
@@ -120,7 +122,7 @@ def _written_out(name: str, groups: list[Group]) -> str:
 """
 
 
-def _rows(arguments: list[str]) -> str:
+def _format_rows(arguments: list[str]) -> str:
     """Arguments of a call, side by side."""
     rows = [""]
     for each in arguments:
@@ -130,7 +132,7 @@ def _rows(arguments: list[str]) -> str:
     return "".join(f"            {row.rstrip()}\n" for row in rows)
 
 
-def _packed(group: Group) -> str:
+def _pack_arguments(group: Group) -> str:
     """What struct packs for fields that share a byte, the first in the upper half, or for one field."""
     if len(group) > 1:
         return f"self.{group[0].name} << 4 | self.{group[1].name}"
@@ -138,7 +140,7 @@ def _packed(group: Group) -> str:
     return f"self.{field.name}" + (f'.to_bytes({field.bits // 8}, "big")' if _is_odd(field) else "")
 
 
-def _unpacked(group: Group, place: int) -> list[str]:
+def _unpack_values(group: Group, place: int) -> list[str]:
     """The fields' values, from what struct unpacks."""
     raw = f"raw[{place}]"
     if len(group) > 1:
@@ -146,7 +148,7 @@ def _unpacked(group: Group, place: int) -> list[str]:
     return [f'int.from_bytes({raw}, "big")' if _is_odd(group[0]) else raw]
 
 
-def _docstring(text: str) -> str:
+def _format_docstring(text: str) -> str:
     """A member's docstring, indented once, on as many lines as it needs."""
     first, *rest = textwrap.wrap(text, _WIDEST_LINE)
     if not rest:
@@ -154,7 +156,7 @@ def _docstring(text: str) -> str:
     return f'    """{first}\n' + "".join(f"    {line}\n" for line in rest) + '    """\n'
 
 
-def _groups(layout: Layout) -> Iterator[Group]:
+def _group_fields(layout: HeaderLayout) -> Iterator[Group]:
     """Fields that share bytes, together; every other field alone."""
     group: Group = ()
     for field in layout.fields:
@@ -164,18 +166,18 @@ def _groups(layout: Layout) -> Iterator[Group]:
             group = ()
 
 
-def _type(field: Field) -> str:
+def _python_type(field: LayoutField) -> str:
     if field.name in _FLOATS:
         return "float"
     return "bytes" if field.bits > _WIDEST_INTEGER else "int"
 
 
-def _is_odd(field: Field) -> bool:
+def _is_odd(field: LayoutField) -> bool:
     """Whether it is an integer for which struct has no code."""
-    return _type(field) == "int" and field.bits % 8 == 0 and field.bits not in _CODES
+    return _python_type(field) == "int" and field.bits % 8 == 0 and field.bits not in _CODES
 
 
-def _code(field: Field) -> str:
-    if _type(field) == "float":
+def _struct_code(field: LayoutField) -> str:
+    if _python_type(field) == "float":
         return "f"
     return _CODES.get(field.bits) or f"{field.bits // 8}s"

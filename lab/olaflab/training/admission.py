@@ -12,7 +12,7 @@ Admit = Callable[[float], bool]
 """Told the seconds between two updates of a head."""
 
 
-def always(seconds: float) -> bool:
+def always_admit(seconds: float) -> bool:
     """Without a daemon, or without an objective."""
     return True
 
@@ -29,7 +29,7 @@ class Proven:
         from olafctl.daemon.api import client  # for those alone that ask
 
         try:
-            with client.Client() as daemon:
+            with client.DaemonClient() as daemon:
                 daemon.call(
                     "Prove", deployment=self.deployment, cluster=self.cluster, period=round(seconds * 1e9)
                 )

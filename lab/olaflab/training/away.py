@@ -18,20 +18,20 @@ Brought = tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8], int]
 """Rows, how each ends, and the version."""
 
 
-def begin(number: int, seed: tuple[int, ...], steps: int) -> Callable[[Taken], Brought]:
+def begin_actor(number: int, seed: tuple[int, ...], steps: int) -> Callable[[Taken], Brought]:
     """In a process of a node: plays what an actor beside the ring would."""
-    made: list[players.Player] = []
+    made: list[players.ActorPlayer] = []
 
     def turn(taken: Taken) -> Brought:
         weights, version, position = taken
         if not made:
-            made.append(players.Player((*seed, number, position)))
-        return (*made[0].play(weights, steps), version)
+            made.append(players.ActorPlayer((*seed, number, position)))
+        return (*made[0].play_steps(weights, steps), version)
 
     return turn
 
 
-def placed(address: str, ring: Ring, seed: tuple[int, ...], steps: int, held: Held) -> Placed:
+def place_actors(address: str, ring: Ring, seed: tuple[int, ...], steps: int, held: Held) -> Placed:
     """Actors whose blocks are written to ``ring`` here. Raises OlafError where no cluster answers."""
     writers: dict[int, Writer] = {}
 
@@ -47,4 +47,6 @@ def placed(address: str, ring: Ring, seed: tuple[int, ...], steps: int, held: He
         if not writers[number].write(rows, version=version, end=ends):
             raise BufferError("the ring is full of what was not learnt")
 
-    return Placed(address, begin, (seed, steps), held=held, now=time.monotonic, take=take, deliver=deliver)
+    return Placed(
+        address, begin_actor, (seed, steps), held=held, now=time.monotonic, take=take, deliver=deliver
+    )

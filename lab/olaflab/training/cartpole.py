@@ -23,7 +23,7 @@ class Poles:
 
     def __init__(self, number: int, random: np.random.Generator) -> None:
         self._random = random
-        self.states = self._begin(number)
+        self.states = self._begin_episodes(number)
         """(number, 4): place, speed, angle and its speed."""
         self._steps = np.zeros(number, int)
         self.returns: list[float] = []
@@ -43,15 +43,15 @@ class Poles:
         ended = fell | (self._steps >= LONGEST)
         self.returns += [float(steps) for steps in self._steps[ended]]
         self.states = after.copy()
-        self.states[ended] = self._begin(int(ended.sum()))
+        self.states[ended] = self._begin_episodes(int(ended.sum()))
         self._steps[ended] = 0
         return after, fell, ended
 
-    def _begin(self, number: int) -> Array:
+    def _begin_episodes(self, number: int) -> Array:
         return self._random.uniform(-0.05, 0.05, (number, 4))
 
 
-class Network(layers.Network):
+class PoleNetwork(layers.LayeredNetwork):
     """A pole's network: one hidden layer."""
 
     def __init__(self, outputs: int, hidden: int = _HIDDEN) -> None:
@@ -74,7 +74,7 @@ class _Learner:
 
     rate: float
 
-    def __init__(self, network: Network, poles: Poles) -> None:
+    def __init__(self, network: PoleNetwork, poles: Poles) -> None:
         self.network, self.poles, self.returns = network, poles, poles.returns
 
     def begin(self, random: np.random.Generator) -> Array:
@@ -93,29 +93,29 @@ class ActorCritic(_Learner):
 
     def __init__(self, seed: int, hidden: int = _HIDDEN) -> None:
         self._random = np.random.default_rng(seed)
-        super().__init__(Network(3, hidden), Poles(self._POLES, self._random))
+        super().__init__(PoleNetwork(3, hidden), Poles(self._POLES, self._random))
 
     def gradient(self, weights: Array, version: int) -> Array:
         weights = weights.astype(np.float64, copy=False)
         played = []
         for _ in range(self._STEPS):
             states = self.poles.states
-            odds = _softmax(self.network.forward(weights, states)[-1][:, :2])
+            odds = _take_softmax(self.network.forward(weights, states)[-1][:, :2])
             right = (self._random.random(len(states)) < odds[:, 1]).astype(int)
             played.append((states, right, *self.poles.step(right)))
         states, right, after, fell, ended = (np.concatenate(column) for column in zip(*played, strict=True))
         found = self.network.forward(weights, states)
         outputs = found[-1]
         cut = self.network.forward(weights, after)[-1][:, 2].reshape(self._STEPS, -1)
-        advantages = self._returns(cut, fell, ended).ravel() - outputs[:, 2]
-        odds = _softmax(outputs[:, :2])
+        advantages = self._compute_returns(cut, fell, ended).ravel() - outputs[:, 2]
+        odds = _take_softmax(outputs[:, :2])
         logs = np.log(odds + 1e-12)
         entropy = odds * (logs - (odds * logs).sum(1, keepdims=True))
         actor = (odds - np.eye(2)[right]) * advantages[:, None] + self._ENTROPY * entropy
         slopes = np.concatenate([actor, -0.5 * advantages[:, None]], 1) / len(states)
-        return layers.clipped(self.network.gradient(weights, found, slopes))
+        return layers.clip_norm(self.network.gradient(weights, found, slopes))
 
-    def _returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
+    def _compute_returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
         """Returns to the last step's value or to the episode's end; (steps, poles)."""
         found, following = np.zeros_like(after), after[-1]
         ends, falls = ended.reshape(after.shape), fell.reshape(after.shape)
@@ -133,7 +133,7 @@ class DeepQ(_Learner):
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
-        super().__init__(Network(2), Poles(self._POLES, self._random))
+        super().__init__(PoleNetwork(2), Poles(self._POLES, self._random))
         self._memory = np.zeros((self._MEMORY, 10))
         self._held = 0
         self._target: Array = np.zeros(self.network.size)
@@ -143,7 +143,7 @@ class DeepQ(_Learner):
         weights = weights.astype(np.float64, copy=False)
         if version // self._TARGET != self._target_of:
             self._target, self._target_of = weights.copy(), version // self._TARGET
-        self._play(weights, max(0.05, 1 - version / self._EXPLORE))
+        self._play_steps(weights, max(0.05, 1 - version / self._EXPLORE))
         rows = self._memory[self._random.integers(0, min(self._held, self._MEMORY), self._ROWS)]
         states, after, right, fell = rows[:, :4], rows[:, 4:8], rows[:, 8].astype(int), rows[:, 9]
         found = self.network.forward(weights, states)
@@ -151,9 +151,9 @@ class DeepQ(_Learner):
         following = self.network.forward(self._target, after)[-1][np.arange(len(rows)), best]
         errors = outputs[np.arange(len(rows)), right] - (1 + _GAMMA * following * (1 - fell))
         slopes = np.eye(2)[right] * np.clip(errors, -1, 1)[:, None] / len(rows)
-        return layers.clipped(self.network.gradient(weights, found, slopes))
+        return layers.clip_norm(self.network.gradient(weights, found, slopes))
 
-    def _play(self, weights: Array, explore: float) -> None:
+    def _play_steps(self, weights: Array, explore: float) -> None:
         states = self.poles.states
         wanted = self.network.forward(weights, states)[-1].argmax(1)
         random = self._random.random(len(states)) < explore
@@ -164,7 +164,7 @@ class DeepQ(_Learner):
         self._held += len(states)
 
 
-def _softmax(values: Array) -> Array:
+def _take_softmax(values: Array) -> Array:
     odds = np.exp(values - values.max(1, keepdims=True))
     found: Array = odds / odds.sum(1, keepdims=True)
     return found

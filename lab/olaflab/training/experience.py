@@ -34,12 +34,12 @@ class Experience:
     mean_reward: float
 
 
-def collect(
+def collect_episodes(
     environment: Any, parameters: network.Vector, episodes: int, random: np.random.Generator
 ) -> Experience:
     """Play ``episodes`` episodes, sampling each action from the policy."""
-    views = network.layers(parameters)
-    played = [_episode(environment, views, random) for _ in range(episodes)]
+    views = network.split_layers(parameters)
+    played = [_play_episode(environment, views, random) for _ in range(episodes)]
     columns = [np.concatenate(column) for column in zip(*(rows for rows, _ in played), strict=True)]
     observations, actions, log_probabilities, advantages, returns = columns
     return Experience(
@@ -52,13 +52,13 @@ def collect(
     )
 
 
-def _episode(
+def _play_episode(
     environment: Any, views: list[Any], random: np.random.Generator
 ) -> tuple[tuple[npt.NDArray[Any], ...], float]:
     observation, _ = environment.reset(seed=int(random.integers(1 << 31)))
     observations, actions, chances, values, rewards = [], [], [], [], []
     while True:
-        preferences, value = network.forward(views, observation, np.tanh)
+        preferences, value = network.evaluate_network(views, observation, np.tanh)
         weights = np.exp(preferences - preferences.max())
         ladder = np.cumsum(weights)
         action = min(int(np.searchsorted(ladder, random.random() * ladder[-1])), network.ACTIONS - 1)
@@ -70,8 +70,8 @@ def _episode(
         rewards.append(float(reward))
         if ended or cut:
             break
-    last = 0.0 if ended else float(network.forward(views, observation, np.tanh)[1])
-    advantages = _advantages(np.array(rewards) * REWARD_SCALE, np.array([*values, last]))
+    last = 0.0 if ended else float(network.evaluate_network(views, observation, np.tanh)[1])
+    advantages = _estimate_advantages(np.array(rewards) * REWARD_SCALE, np.array([*values, last]))
     rows = (
         np.array(observations, dtype=np.float32),
         np.array(actions, dtype=np.int64),
@@ -82,7 +82,9 @@ def _episode(
     return rows, sum(rewards)
 
 
-def _advantages(rewards: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _estimate_advantages(
+    rewards: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Generalised advantage estimation; ``values`` has one more entry, the last state's."""
     surprise = rewards + DISCOUNT * values[1:] - values[:-1]
     advantages = np.empty_like(surprise)

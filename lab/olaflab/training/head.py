@@ -110,7 +110,7 @@ class Stage(Protocol):
         """End the actors."""
 
 
-class Processes:
+class ActorProcesses:
     """Actors in wall time, on this machine or others."""
 
     def __init__(self, actors: Staff, high: int) -> None:
@@ -147,7 +147,7 @@ class Simulated:
         """Stage."""
         for number in actors:
             if number not in self._turns:
-                self._turns[number] = players.turns(number, self._ring, self._seed, self._crew.block)
+                self._turns[number] = players.make_turn(number, self._ring, self._seed, self._crew.block)
             self._turns[number]()
 
     def pids(self) -> dict[int, int]:
@@ -180,7 +180,7 @@ class Head:
         self._seen = Seen(0, crew.low)
         self._blocks, self._turn, self._rest = crew.low, 0.0, 0.0
         self._policy = crew.policy
-        self.limit = NetworkLimit(lambda actors: admit(self._seconds(actors)))
+        self.limit = NetworkLimit(lambda actors: admit(self._seconds_between(actors)))
         self._awake = crew.low
         self._lease = lease
         self._version = 0
@@ -201,15 +201,15 @@ class Head:
         if name is None:
             self._stage = Simulated(self._ring, crew, seed)
         else:
-            self._stage = Processes(self._staff(name, seed), crew.high)
+            self._stage = ActorProcesses(self._hire_actors(name, seed), crew.high)
 
-    def _staff(self, name: str, seed: tuple[int, ...]) -> Staff:
+    def _hire_actors(self, name: str, seed: tuple[int, ...]) -> Staff:
         crew = self.crew
         if crew.ray is None:
-            return Actors(players.begin, (name, seed, crew.block), held=self.held, now=time.monotonic)
-        from olaflab.training.away import placed  # with Ray, which only these need
+            return Actors(players.begin_player, (name, seed, crew.block), held=self.held, now=time.monotonic)
+        from olaflab.training.away import place_actors  # with Ray, which only these need
 
-        return placed(crew.ray, self._ring, seed, crew.block, self.held)
+        return place_actors(crew.ray, self._ring, seed, crew.block, self.held)
 
     def play(
         self, weights: network.Vector, status: OlafStatus | None, probability: float
@@ -219,7 +219,7 @@ class Head:
         Half of them are enough when actors die. Raises OlafError where all do.
         """
         begin = time.monotonic()
-        self._done()
+        self._finish_learning()
         blocks = self._policy.blocks(self._seen)
         active, slots = (status.active_clusters, status.slots) if status is not None else (0, 0)
         self._blocks = blocks
@@ -241,7 +241,7 @@ class Head:
                 found = self._trigger.learnable(firing).batch
                 lag = max(lag, self._version - int(found["version"].min()))
                 parts.append({key: found[key] for key in (*players.STEP.keys, "end")})
-                self._done()
+                self._finish_learning()
                 self._taken = firing
             fruitless = 0 if len(parts) - before == min(self._awake, blocks - before) else fruitless + 1
             if fruitless > _FRUITLESS and not parts:
@@ -250,30 +250,30 @@ class Head:
         fill = filled / (self._ring.rows * self._ring.actors)
         awake = min(self._awake, len(parts))
         turnout = Turnout(awake, len(parts), turns, fill, lag, time.monotonic() - begin)
-        played = players.together(parts)
+        played = players.join_blocks(parts)
         if not np.isnan(played.mean_reward):
             self._reward = played.mean_reward
         return replace(played, mean_reward=self._reward), turnout
 
-    def took(self, turns: int, play: float, rest: float) -> None:
+    def note_turn(self, turns: int, play: float, rest: float) -> None:
         """The last update: seconds of playing in so many turns, and of all else."""
         self._turn, self._rest = play / turns, rest
 
-    def _seconds(self, actors: int) -> float:
+    def _seconds_between(self, actors: int) -> float:
         """Between two updates with so many actors awake."""
         return -(-self._blocks // actors) * self._turn + self._rest
 
-    def account(self, turnout: Turnout, now: float) -> Turnout:
+    def account_held(self, turnout: Turnout, now: float) -> Turnout:
         """With what was held until now, on the clock of ``held``."""
         cpu, gpu = self.held.seconds(CPU, now), self.held.seconds(GPU, now)
         return replace(turnout, cpu=cpu, gpu=gpu, began=self._began, learnt=self._learnt)
 
-    def learned(self, began: float, learnt: float) -> None:
+    def note_rows(self, began: float, learnt: float) -> None:
         """When the learner had the rows, on the clock of ``held``."""
         self._began, self._learnt = began, learnt
 
     @contextmanager
-    def learning(self) -> Iterator[None]:
+    def hold_learner(self) -> Iterator[None]:
         """Wait for a unit to learn with, and hold it. In virtual time both are stated elsewhere."""
         if self._ring.path is None:
             yield
@@ -287,15 +287,15 @@ class Head:
             finally:
                 learnt = time.monotonic()
                 self.held.free(GPU, "learner", learnt)
-                self.learned(began, learnt)
-                self._done()
+                self.note_rows(began, learnt)
+                self._finish_learning()
 
-    def _done(self) -> None:
+    def _finish_learning(self) -> None:
         if self._taken is not None:
             self._trigger.done(self._taken)
             self._taken = None
 
-    def learnt(self, parts: Sequence[Rows]) -> None:
+    def note_update(self, parts: Sequence[Rows]) -> None:
         """An update was made; ``parts`` are the mean gradients of its blocks, if requested."""
         noise = self._noise.add(parts, self.crew.block) if parts else None
         self._seen = Seen(self._seen.updates + 1, self._seen.blocks, noise)

@@ -19,8 +19,8 @@ from torch.utils.tensorboard import SummaryWriter
 from olafctl import plotting
 from olafctl.membership.model import Cluster
 from olaflab.training.head import Turnout
-from olaflab.training.plan import Step
-from olaflab.training.ppo import Learner
+from olaflab.training.plan import UpdateStep
+from olaflab.training.ppo import PpoLearner
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _LOG = logging.getLogger("olafctl")
@@ -31,7 +31,7 @@ _EVERY = 1.0
 class Memory:
     """Keeps a learner's state in a file, which is whole at any time; without it only the moments are lost."""
 
-    def __init__(self, path: Path, learner: Learner) -> None:
+    def __init__(self, path: Path, learner: PpoLearner) -> None:
         """Go on from the file, if it is there and fits."""
         self._path, self._learner = path, learner
         self._due = time.monotonic() + _EVERY
@@ -44,7 +44,7 @@ class Memory:
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             _LOG.warning("%s: %s; this worker's optimiser begins again", path, error)
 
-    def keep(self, *, now: bool = False) -> None:
+    def save_state(self, *, now: bool = False) -> None:
         """Write the state, if it is time or ``now``. What cannot be written is logged once."""
         if not now and time.monotonic() < self._due:
             return
@@ -65,7 +65,7 @@ class Memory:
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
 _OPTIMISERS = "optimisers"
-_STEP = tuple(field.name for field in fields(Step) if field.name != "turnout")
+_STEP = tuple(field.name for field in fields(UpdateStep) if field.name != "turnout")
 _TURNOUT = tuple(field.name for field in fields(Turnout))
 _COLUMNS = ("number", *_STEP, *_TURNOUT)
 _OF_A_HEAD = ("awake", "fill", "lag", "waited")
@@ -93,7 +93,7 @@ class HeadUpdate:
 
 
 @dataclass(frozen=True)
-class Figures:
+class ClusterProgress:
     """How a cluster does at this moment."""
 
     time: float
@@ -129,12 +129,12 @@ class Journal:
             raise BadInput(Problem("no training to resume exists here", str(folder), "leave --resume out"))
         self._folder = folder
         self._clusters = clusters
-        self.steps: list[Step] = []
+        self.steps: list[UpdateStep] = []
         """All, those of earlier runs too."""
         self.done: Counter[str] = Counter()
         """Updates by worker."""
-        self._recent: dict[int, deque[Step]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
-        self._newest: dict[str, Step] = {}
+        self._recent: dict[int, deque[UpdateStep]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
+        self._newest: dict[str, UpdateStep] = {}
         """Newest step by worker."""
         self._ages: list[tuple[int, float, float]] = []
         self._full = False
@@ -142,7 +142,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if known:
-                self._read()
+                self._read_updates()
                 if self.steps and not self.checkpoint.exists():
                     _LOG.warning("%s is not there: the weights begin again", self.checkpoint)
             self._file = (folder / UPDATES).open("a", newline="")
@@ -167,22 +167,24 @@ class Journal:
         """Seconds that earlier runs took."""
         return self.steps[-1].time if self.steps else 0.0
 
-    def write(self, step: Step) -> None:
+    def write_update(self, step: UpdateStep) -> None:
         """One more update."""
-        self._keep(step)
+        self._keep_files(step)
         with self._going_on():
             turnout = astuple(step.turnout) if step.turnout is not None else [""] * len(_TURNOUT)
             line = (getattr(step, name) for name in _STEP)
             self._lines.writerow((self.done[step.worker], *line, *turnout))
 
-    def report(self, cluster: Cluster, time: float, age_of_model: float | None) -> Figures | None:
+    def report_cluster(
+        self, cluster: Cluster, time: float, age_of_model: float | None
+    ) -> ClusterProgress | None:
         """A cluster's figures, also to TensorBoard; None before its first update."""
         recent = self._recent[cluster.number]
         with self._going_on():
             self._file.flush()
         if not recent:
             return None
-        figures = Figures(
+        figures = ClusterProgress(
             time=time,
             updates=sum(self.done[worker.name] for worker in cluster.workers),
             reward=fmean(step.reward for step in recent),
@@ -190,7 +192,7 @@ class Journal:
             probability=fmean(step.probability for step in recent),
             age_of_model=age_of_model,
             **_of_heads([step.turnout for step in recent if step.turnout is not None]),
-            heads=tuple(self._heads(cluster, time)),
+            heads=tuple(self._write_heads(cluster, time)),
         )
         with self._going_on():
             for name, value in vars(figures).items():
@@ -238,7 +240,7 @@ class Journal:
                 _LOG.warning("%s: cannot be written: %s; the training goes on", self._folder, error.strerror)
             self._full = True
 
-    def _heads(self, cluster: Cluster, time: float) -> Iterator[HeadUpdate]:
+    def _write_heads(self, cluster: Cluster, time: float) -> Iterator[HeadUpdate]:
         for worker in cluster.workers:
             step = self._newest.get(worker.name)
             if step is not None and step.turnout is not None:
@@ -247,20 +249,20 @@ class Journal:
                 yield HeadUpdate(worker.name, cluster.name, made.actors, made.blocks, made.fill, made.lag,
                            made.waited, since)  # fmt: skip
 
-    def _keep(self, step: Step) -> None:
+    def _keep_files(self, step: UpdateStep) -> None:
         self.steps.append(step)
         self._newest[step.worker] = step
         self.done[step.worker] += 1
         if step.cluster in self._recent:
             self._recent[step.cluster].append(step)
 
-    def _read(self) -> None:
+    def _read_updates(self) -> None:
         path = self._folder / UPDATES
         _drop_torn_line(path)
         with path.open(newline="") as file:
             for line, row in enumerate(csv.DictReader(file), 2):
                 try:
-                    step = Step(
+                    step = UpdateStep(
                         float(row["time"]),
                         int(row["cluster"]),
                         row["worker"],
@@ -271,7 +273,7 @@ class Journal:
                 except (KeyError, TypeError, ValueError):
                     what = "is no update of a training"
                     raise OlafError(Problem(what, f"{path}:{line}", "remove that line")) from None
-                self._keep(step)
+                self._keep_files(step)
 
 
 def _of_heads(turnouts: Sequence[Turnout]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from olaf.elastic.lease import Invocation, Report
 
 from olafctl.membership.model import Cluster
 from olaflab.training.head import Crew
-from olaflab.training.plan import Step
+from olaflab.training.plan import UpdateStep
 
 
 class Learning:
@@ -28,23 +28,23 @@ class Learning:
         self._ledger = Ledger(crew.price, crew.learners or len(self._slots), now)
         self._warm = Warm(self._ledger, crew.cold, crew.keep_alive)
 
-    def slot(self, worker: str) -> int:
+    def slot_of(self, worker: str) -> int:
         """The state of a worker with its own learner."""
         return self._slots[worker]
 
-    def unit(self, cluster: int, unit: int) -> int:
+    def unit_slot(self, cluster: int, unit: int) -> int:
         """The slot of a cluster's ``unit``-th learner."""
         return self._first[cluster] + unit
 
-    def begin(self, slot: int, now: float) -> Invocation:
+    def begin_invocation(self, slot: int, now: float) -> Invocation:
         """A learner has rows; its invocation starts now, or once it has started."""
         return self._warm.begin(slot, now)
 
-    def end(self, invocation: Invocation, now: float) -> None:
+    def end_invocation(self, invocation: Invocation, now: float) -> None:
         """It has learnt them."""
         self._warm.end(invocation, now)
 
-    def look(self, cluster: Cluster, step: Step, server: ParameterServer) -> int | None:
+    def look(self, cluster: Cluster, step: UpdateStep, server: ParameterServer) -> int | None:
         """How many heads of a cluster may work from now on, after this update; None where all may."""
         admission = self._admissions.get(cluster.number)
         if admission is None:
@@ -54,26 +54,26 @@ class Learning:
         return admission.look(Carried(counters.received, counters.updates, counters.staleness.total))
 
     @property
-    def follows(self) -> bool:
+    def follows_network(self) -> bool:
         """Whether the network limits how many may work."""
         return self._crew.auto
 
     @property
-    def admitted(self) -> int:
+    def admitted_heads(self) -> int:
         """Heads that may work, of all clusters; without such a limit, as many as may learn."""
         if not self._admissions:
             return self._crew.learners or len(self._slots)
         return sum(admission.learners for admission in self._admissions.values())
 
-    def report(self, now: float) -> Report:
+    def report_costs(self, now: float) -> Report:
         """What learners cost until now."""
         return self._ledger.report(now)
 
-    def line(self, now: float) -> str:
+    def format_progress(self, now: float) -> str:
         """In a line of progress."""
-        report = self.report(now)
+        report = self.report_costs(now)
         return (
-            f"{self.admitted} of {len(self._slots)} heads learn  {report.busy:.1f} learner s  "
+            f"{self.admitted_heads} of {len(self._slots)} heads learn  {report.busy:.1f} learner s  "
             f"${report.reserved:.4f} reserved, {report.invoked:.4f} invoked, {report.whole:.4f} with starts"
         )
 
@@ -81,7 +81,7 @@ class Learning:
         """All learners end: the report, and every invocation."""
         self._warm.close(now)
         return {
-            "admitted": self.admitted,
-            **asdict(self.report(now)),
+            "admitted": self.admitted_heads,
+            **asdict(self.report_costs(now)),
             "ledger": [{**asdict(each), "cost": each.cost(now)} for each in self._ledger.invocations],
         }

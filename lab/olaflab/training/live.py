@@ -14,18 +14,18 @@ from olaf import ParameterServer
 from olaf.elastic import SharedPool
 from olaf.transport.udp import UdpPort
 
-from olafctl.control.serving import asynchronous, parameter_server
+from olafctl.control.serving import parameter_server, served_clusters
 from olafctl.membership.model import Cluster, Host
 from olafctl.targets.interface import Registers
 from olafctl.testbed.model import Testbed
-from olaflab.training.admission import Admit, always
-from olaflab.training.cosim.medium import address
-from olaflab.training.journal import Figures, Journal
+from olaflab.training.admission import Admit, always_admit
+from olaflab.training.cosim.medium import address_of
+from olaflab.training.journal import ClusterProgress, Journal
 from olaflab.training.learning import Learning
-from olaflab.training.plan import Plan, Step, Trained, trained, values_of
-from olaflab.training.team import Job, Processes, Team
+from olaflab.training.plan import ClusterFigures, TrainingPlan, UpdateStep, summarise_cluster, values_of
+from olaflab.training.team import WorkerJob, WorkerProcesses, WorkerTeam
 from olafswitch.errors import BadInput, OlafError, Problem
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 
 class Counting:
@@ -56,7 +56,7 @@ class Counting:
         return self._counted
 
 
-def lost(counted: dict[str, int]) -> int:
+def count_lost(counted: dict[str, int]) -> int:
     """The updates that were dropped, whatever the reason."""
     return sum(value for name, value in counted.items() if name.startswith("dropped_"))
 
@@ -67,43 +67,43 @@ _LINGER = 30.0
 _CHECKPOINT = 5.0
 """Seconds of training that a kill -9 may cost."""
 
-Show = Callable[[Mapping[str, Figures], ParameterServer], None]
+Show = Callable[[Mapping[str, ClusterProgress], ParameterServer], None]
 """Given every cluster's figures now and then, by name, and the server that has their weights."""
 
 
-Gather = Callable[[Sequence[Job]], Team]
+Gather = Callable[[Sequence[WorkerJob]], WorkerTeam]
 """Brings the workers up."""
 
 
-def train(
+def train_live(
     testbed: Testbed,
     server: Host,
-    plan: Plan,
+    plan: TrainingPlan,
     namespaces: Mapping[str, str | None],
     journal: Journal,
     report: float,
     show: Show,
-    gather: Gather = Processes,
+    gather: Gather = WorkerProcesses,
     admits: Mapping[str, Admit] = MappingProxyType({}),
     learning: Learning | None = None,
-) -> list[Trained]:
+) -> list[ClusterFigures]:
     """Train every cluster that is not of an iswitch mode until each worker has made its updates, or Ctrl-C.
 
     ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
     seconds; ``admits`` and ``learning`` are for heads, the former by cluster. Raises BadInput for a cluster
     that no network fits, and for addresses that cannot be used.
     """
-    clusters = asynchronous(testbed)
+    clusters = served_clusters(testbed)
     values = {cluster.name: values_of(cluster, testbed) for cluster in clusters}
-    serving = _serve(testbed, server, plan, namespaces[server.name], journal, values)
+    serving = _open_server(testbed, server, plan, namespaces[server.name], journal, values)
     begin = time.monotonic() - journal.begin
     gates = {
         one.number: SharedPool(f"train-{os.getpid()}-{one.name}", len(one.workers))
         for one in clusters
-        if learning is not None and learning.follows
+        if learning is not None and learning.follows_network
     }
     jobs = [
-        Job(
+        WorkerJob(
             cluster,
             worker,
             namespaces[worker.name],
@@ -113,7 +113,7 @@ def train(
             journal.memory(worker.name),
             f"train-{os.getpid()}-{worker.name}",
             f"train-{os.getpid()}",
-            admits.get(cluster.name, always),
+            admits.get(cluster.name, always_admit),
             f"train-{os.getpid()}-{cluster.name}" if gates else "",
         )
         for cluster in clusters
@@ -126,16 +126,16 @@ def train(
         while team.left and (not ending or time.monotonic() < until):
             try:
                 for message in team.steps(max(min(due, end) - time.monotonic(), 0.0)):
-                    step = _at(message, begin)
-                    journal.write(step)
+                    step = _rebase_step(message, begin)
+                    journal.write_update(step)
                     if learning is not None:
-                        _learnt(learning, step, clusters, serving, gates)
+                        _record_learnt(learning, step, clusters, serving, gates)
                 if time.monotonic() >= end and not ending:
                     ending, until, end = True, time.monotonic() + _LINGER, math.inf
                     team.stop()
                 if time.monotonic() >= due:
                     due += report
-                    show(_figures(clusters, serving, journal, begin), serving)
+                    show(_collect_figures(clusters, serving, journal, begin), serving)
             except KeyboardInterrupt:
                 if ending:
                     raise
@@ -144,14 +144,14 @@ def train(
                 _LOG.warning("every worker finishes what it is at; Ctrl-C again ends at once")
                 ending, until = True, time.monotonic() + _LINGER
                 team.stop()
-        show(_figures(clusters, serving, journal, begin), serving)
+        show(_collect_figures(clusters, serving, journal, begin), serving)
         return [
-            trained(one, journal.steps, [team.counters[w.name] for w in one.workers], serving)
+            summarise_cluster(one, journal.steps, [team.counters[w.name] for w in one.workers], serving)
             for one in clusters
         ]
 
 
-def _at(step: Step, begin: float) -> Step:
+def _rebase_step(step: UpdateStep, begin: float) -> UpdateStep:
     """A step as reported, in seconds since ``begin``."""
     turnout = step.turnout
     if turnout is not None:
@@ -159,35 +159,35 @@ def _at(step: Step, begin: float) -> Step:
     return replace(step, time=time.monotonic() - begin, turnout=turnout)
 
 
-def _learnt(
+def _record_learnt(
     learning: Learning,
-    step: Step,
+    step: UpdateStep,
     clusters: tuple[Cluster, ...],
     serving: ParameterServer,
     gates: Mapping[int, SharedPool],
 ) -> None:
     """A worker's learner is in its process: it has started with that, and is alive as long."""
     if step.turnout is not None:
-        invocation = learning.begin(learning.slot(step.worker), step.turnout.began)
-        learning.end(invocation, step.turnout.learnt)
+        invocation = learning.begin_invocation(learning.slot_of(step.worker), step.turnout.began)
+        learning.end_invocation(invocation, step.turnout.learnt)
     (cluster,) = [one for one in clusters if one.number == step.cluster]
     number = learning.look(cluster, step, serving)
     if number is not None:
         gates[cluster.number].limit(number)
 
 
-def _serve(
+def _open_server(
     testbed: Testbed,
     server: Host,
-    plan: Plan,
+    plan: TrainingPlan,
     namespace: str | None,
     journal: Journal,
     values: Mapping[str, int],
 ) -> ParameterServer:
     """With models of so many ``values`` by cluster, whatever the checkpoint holds."""
-    host, number = address(server)
+    host, number = address_of(server)
     try:
-        port = within(namespace, lambda: UdpPort((host, number)))
+        port = run_within(namespace, lambda: UdpPort((host, number)))
     except OSError as error:
         what = error.strerror or str(error)
         raise BadInput(Problem(what, f"parameter server {server.name}", "is another one running?")) from error
@@ -203,10 +203,10 @@ def _serve(
     return serving
 
 
-def _figures(
+def _collect_figures(
     clusters: tuple[Cluster, ...], serving: ParameterServer, journal: Journal, begin: float
-) -> Mapping[str, Figures]:
+) -> Mapping[str, ClusterProgress]:
     """Figures of those that have any."""
     now = time.monotonic() - begin
-    found = {one.name: journal.report(one, now, serving.age_of_model(one.name)) for one in clusters}
+    found = {one.name: journal.report_cluster(one, now, serving.age_of_model(one.name)) for one in clusters}
     return {name: figures for name, figures in found.items() if figures is not None}

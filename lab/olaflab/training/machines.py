@@ -10,8 +10,8 @@ import ray
 from olaf.worker import WorkerCounters
 from ray.exceptions import RayError
 
-from olaflab.training.plan import Step
-from olaflab.training.team import Job, Message, work
+from olaflab.training.plan import UpdateStep
+from olaflab.training.team import Message, WorkerJob, run_worker
 from olafswitch.errors import OlafError, Problem
 
 _LOG = logging.getLogger("olafctl")
@@ -24,7 +24,7 @@ HERE = "local"
 class Machines:
     """A team whose workers are Ray tasks. One whose address is that of a Ray node runs there."""
 
-    def __init__(self, cluster: str, jobs: Sequence[Job]) -> None:
+    def __init__(self, cluster: str, jobs: Sequence[WorkerJob]) -> None:
         """``cluster`` is Ray's address of it, or ``local``. Raises OlafError when it does not answer."""
         here: dict[str, Any] = {"num_cpus": len(jobs) + 1, "include_dashboard": False}
         try:
@@ -40,7 +40,7 @@ class Machines:
         for job in jobs:
             node = f"node:{job.worker.ip}"
             task = ray.remote(num_cpus=1, max_retries=0, resources={node: 0.001} if node in nodes else {})(
-                _run
+                _run_task
             )
             # Another machine has no such folder.
             self._tasks[task.remote(replace(job, memory=None), self._mailbox)] = job.worker.name
@@ -56,12 +56,12 @@ class Machines:
         """Whether any worker is still at it."""
         return bool(self._tasks)
 
-    def steps(self, timeout: float) -> Sequence[Step]:
+    def steps(self, timeout: float) -> Sequence[UpdateStep]:
         """The workers' steps within ``timeout`` seconds."""
         ended, _ = ray.wait(list(self._tasks), timeout=min(timeout, _LOOK))
         found = []
         for name, message in ray.get(self._mailbox.take.remote()):
-            if isinstance(message, Step):
+            if isinstance(message, UpdateStep):
                 found.append(message)
             elif isinstance(message, WorkerCounters):
                 self.counters[name] = message
@@ -115,6 +115,6 @@ class _Asking:
         return False
 
 
-def _run(job: Job, mailbox: Any) -> None:
+def _run_task(job: WorkerJob, mailbox: Any) -> None:
     """A Ray task."""
-    work(job, lambda message: ray.get(mailbox.say.remote(job.worker.name, message)), _Asking(mailbox))
+    run_worker(job, lambda message: ray.get(mailbox.say.remote(job.worker.name, message)), _Asking(mailbox))

@@ -19,12 +19,12 @@ HIDDEN = 40
 """The width as shipped: 2205 parameters, 64 + 4 × 2205 = 8884 bytes, within a jumbo frame of 9036."""
 
 
-def parameters(hidden: int) -> int:
+def count_parameters(hidden: int) -> int:
     """Parameters of a network whose two hidden layers have ``hidden`` units each."""
-    return sum(prod(shape) for shape in _shapes(hidden))
+    return sum(prod(shape) for shape in _layer_shapes(hidden))
 
 
-def _shapes(hidden: int) -> tuple[tuple[int, ...], ...]:
+def _layer_shapes(hidden: int) -> tuple[tuple[int, ...], ...]:
     return (
         (OBSERVATION, hidden),
         (hidden,),
@@ -35,10 +35,10 @@ def _shapes(hidden: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def initial(random: np.random.Generator, hidden: int = HIDDEN) -> Vector:
+def initial_parameters(random: np.random.Generator, hidden: int = HIDDEN) -> Vector:
     """Fresh parameters, one flat vector: orthogonal weights, a nearly uniform policy, zero biases."""
     parts = []
-    shapes = _shapes(hidden)
+    shapes = _layer_shapes(hidden)
     for place, shape in enumerate(shapes):
         if len(shape) == 1:
             parts.append(np.zeros(shape))
@@ -49,25 +49,25 @@ def initial(random: np.random.Generator, hidden: int = HIDDEN) -> Vector:
     return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
-def layers(vector: Any) -> list[Any]:
+def split_layers(vector: Any) -> list[Any]:
     """The vector's weights and biases in order, as views; numpy array or torch tensor alike."""
     views, start = [], 0
-    for shape in _shapes(width(len(vector))):
+    for shape in _layer_shapes(width_of(len(vector))):
         views.append(vector[start : start + prod(shape)].reshape(shape))
         start += prod(shape)
     return views
 
 
-def width(length: int) -> int:
+def width_of(length: int) -> int:
     """Units of each hidden layer of the largest network of at most so many parameters.
 
     These are hidden² + linear · hidden + ACTIONS + 1.
     """
-    linear = parameters(1) - 1 - (ACTIONS + 1)
+    linear = count_parameters(1) - 1 - (ACTIONS + 1)
     return (isqrt(linear**2 + 4 * (length - ACTIONS - 1)) - linear) // 2
 
 
-def forward(views: list[Any], observation: Any, tanh: Callable[[Any], Any]) -> tuple[Any, Any]:
+def evaluate_network(views: list[Any], observation: Any, tanh: Callable[[Any], Any]) -> tuple[Any, Any]:
     """Action preferences (…, ACTIONS) and values (…,) for observations (…, OBSERVATION)."""
     first, first_bias, second, second_bias, heads, heads_bias = views
     hidden = tanh(observation @ first + first_bias)

@@ -41,7 +41,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """A training and its costs."""
 
     updates: int
@@ -68,7 +68,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Step:
+class UpdateStep:
     """One update that a worker had ready."""
 
     time: float
@@ -85,16 +85,16 @@ class Step:
     """Turnout of a head."""
 
 
-Tell = Callable[[Step, int, int], None]
+Tell = Callable[[UpdateStep, int, int], None]
 """Told after each update: what it was, updates so far, of how many."""
 
 
 @dataclass(frozen=True)
-class Trained:
+class ClusterFigures:
     """One cluster's training; ``sent`` and ``received`` count frames."""
 
     cluster: Cluster
-    steps: tuple[Step, ...]
+    steps: tuple[UpdateStep, ...]
     sent: int
     held: int
     """Updates that were held back."""
@@ -112,12 +112,12 @@ class Trained:
 
 def values_of(cluster: Cluster, testbed: Testbed) -> int:
     """The parameters of the network that a cluster trains. Raises BadInput when there is none for it."""
-    values = cluster.values or network.parameters(network.HIDDEN)
-    width = network.width(values)
-    is_network = width > 0 and values == network.parameters(width)
+    values = cluster.values or network.count_parameters(network.HIDDEN)
+    width = network.width_of(values)
+    is_network = width > 0 and values == network.count_parameters(width)
     fits = Segments(values, cluster.segments).length(0) <= segment_values(testbed.root.beats)
     if not is_network or not fits:
-        usual = network.parameters(network.HIDDEN)
+        usual = network.count_parameters(network.HIDDEN)
         raise BadInput(
             Problem(
                 f"cluster {cluster.name} has {values} values, and no network for LunarLander fits them",
@@ -128,12 +128,12 @@ def values_of(cluster: Cluster, testbed: Testbed) -> int:
     return values
 
 
-def trained(
-    cluster: Cluster, steps: list[Step], counters: list[WorkerCounters], server: ParameterServer
-) -> Trained:
+def summarise_cluster(
+    cluster: Cluster, steps: list[UpdateStep], counters: list[WorkerCounters], server: ParameterServer
+) -> ClusterFigures:
     """One cluster's figures, from its workers' and the server's counters."""
     counted = server.counters(cluster.name)
-    return Trained(
+    return ClusterFigures(
         cluster=cluster,
         steps=tuple(step for step in steps if step.cluster == cluster.number),
         sent=sum(one.sent for one in counters),
@@ -147,7 +147,7 @@ def trained(
     )
 
 
-class Member:
+class TrainingMember:
     """One worker: its SDK end, its environment and its optimiser."""
 
     def __init__(
@@ -157,7 +157,7 @@ class Member:
         cluster: Cluster,
         name: str,
         weights: network.Vector,
-        plan: Plan,
+        plan: TrainingPlan,
         random: np.random.Generator,
         head: Head | None = None,
     ) -> None:
@@ -186,21 +186,21 @@ class Member:
             experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         )
         self._random = np.random.default_rng(random.integers(1 << 63))
-        self.learner = ppo.Learner(int(random.integers(1 << 31)), len(weights), plan.local_rate)
+        self.learner = ppo.PpoLearner(int(random.integers(1 << 31)), len(weights), plan.local_rate)
         self.end.begin(weights)
 
-    def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
+    def play_update(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
         """Play with the weights there are: where these should move, and what was played."""
         if self.head is None:
-            played = experience.collect(self._environment, self._weights, episodes, self._random)
+            played = experience.collect_episodes(self._environment, self._weights, episodes, self._random)
             return self.learner.gradient(self._weights, played), played
         played, self.turnout = self.head.play(self._weights, self.end.status, self.end.probability)
-        with self.head.learning():
+        with self.head.hold_learner():
             parts = self.turnout.blocks if self.head.noisy else 0
-            self.head.learnt(self.learner.parts(self._weights, played, parts))
+            self.head.note_update(self.learner.gradient_parts(self._weights, played, parts))
             return self.learner.gradient(self._weights, played), played
 
-    def offer(self, gradient: network.Vector, reward: float) -> bool:
+    def offer_update(self, gradient: network.Vector, reward: float) -> bool:
         """Move by ``gradient``, offer it, and adopt what has arrived meanwhile; whether it was sent whole.
 
         Weights that have arrived cannot have this update, nor what was held back: both stay on top.
@@ -212,7 +212,7 @@ class Member:
             self._weights[block.place] = block.values + np.float32(ppo.LEARNING_RATE) * own[block.place]
         return sent
 
-    def adopt(self) -> None:
+    def adopt_weights(self) -> None:
         """Take the server's weights as they are; only what was held back stays on top."""
         held = self.end.held
         for block in self.end.poll():

@@ -19,7 +19,7 @@ STEP = layout(
 WEIGHTS = "weights"
 
 
-class Player:
+class ActorPlayer:
     """One environment, played on from turn to turn."""
 
     def __init__(self, seed: tuple[int, ...]) -> None:
@@ -30,18 +30,18 @@ class Player:
         self._seen: Any = None
         self._score = 0.0
 
-    def play(
+    def play_steps(
         self, weights: network.Vector, steps: int
     ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
         """``steps`` steps: the columns of STEP, and how each ends."""
-        views = network.layers(weights)
+        views = network.split_layers(weights)
         rows = {key: np.empty((steps, *shape), np.dtype(kind)) for key, (shape, kind) in STEP.keys.items()}
         ends = np.full(steps, GOES_ON, np.uint8)
         for step in range(steps):
             if self._seen is None:
                 self._seen, _ = self._environment.reset(seed=int(self._random.integers(1 << 31)))
                 self._score = 0.0
-            preferences, value = network.forward(views, self._seen, np.tanh)
+            preferences, value = network.evaluate_network(views, self._seen, np.tanh)
             weight = np.exp(preferences - preferences.max())
             ladder = np.cumsum(weight)
             action = min(
@@ -53,7 +53,7 @@ class Player:
             rows["reward"][step], rows["after"][step], rows["score"][step] = reward, 0.0, np.nan
             self._score += float(reward)
             if cut or step == steps - 1:
-                rows["after"][step] = network.forward(views, self._seen, np.tanh)[1]
+                rows["after"][step] = network.evaluate_network(views, self._seen, np.tanh)[1]
             if ended or cut:
                 ends[step] = TERMINATED if ended else CUT
                 rows["score"][step] = self._score
@@ -65,7 +65,7 @@ class Player:
         self._environment.close()
 
 
-def together(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.Experience:
+def join_blocks(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.Experience:
     """What blocks of players are to a learner: columns of STEP, and ``end`` of each step.
 
     The mean reward is that of the episodes that ended in them, not a number where none did.
@@ -88,21 +88,23 @@ def together(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.Expe
     )
 
 
-def turns(number: int, ring: Ring, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
+def make_turn(number: int, ring: Ring, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
     """An actor's turn: a block, written at once, so that one that dies in it has written nothing."""
     writer = Writer(ring, number)
-    player = Player((*seed, number, writer.position()))  # one that takes a dead one's place plays otherwise
+    player = ActorPlayer(
+        (*seed, number, writer.position())
+    )  # one that takes a dead one's place plays otherwise
 
     def turn() -> None:
         weights, version = ring.objects.read(WEIGHTS) or (None, 0)
         assert weights is not None
-        rows, ends = player.play(weights, steps)
+        rows, ends = player.play_steps(weights, steps)
         if not writer.write(rows, version=version, end=ends):
             raise BufferError("the ring is full of what was not learnt")
 
     return turn
 
 
-def begin(number: int, name: str, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
+def begin_player(number: int, name: str, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
     """In a process of its own."""
-    return turns(number, Ring.open(name), seed, steps)
+    return make_turn(number, Ring.open(name), seed, steps)

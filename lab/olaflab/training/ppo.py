@@ -24,7 +24,7 @@ ENTROPY_WEIGHT = 0.01
 LARGEST_NORM = 0.5
 
 
-class Learner:
+class PpoLearner:
     """A worker's optimiser: Adam over the flat parameter vector, its moments kept between updates."""
 
     def __init__(self, seed: int, parameters: int, rate: float = LOCAL_RATE) -> None:
@@ -41,27 +41,29 @@ class Learner:
         """
         with torch.no_grad():
             self._parameters.copy_(torch.from_numpy(parameters))
-        batch = _tensors(experience)
+        batch = _to_tensors(experience)
         for _ in range(EPOCHS):
             order = torch.randperm(len(batch[0]), generator=self._random)
             for rows in order.split(MINIBATCH):
-                self._step([column[rows] for column in batch])
+                self._step_optimiser([column[rows] for column in batch])
         moved: network.Vector = self._parameters.detach().numpy() - parameters
         return (moved / np.float32(LEARNING_RATE)).astype(np.float32)
 
-    def parts(self, parameters: network.Vector, experience: Experience, parts: int) -> list[FloatArray]:
+    def gradient_parts(
+        self, parameters: network.Vector, experience: Experience, parts: int
+    ) -> list[FloatArray]:
         """The gradient at ``parameters`` of each of so many equal parts of the experience, (parameters,).
 
         Advantages are normalised over the whole of it, so that the parts' mean is the whole's gradient.
         """
         with torch.no_grad():
             self._parameters.copy_(torch.from_numpy(parameters))
-        batch = _tensors(experience)
-        batch[3] = _normalised(batch[3])
+        batch = _to_tensors(experience)
+        batch[3] = _normalise_rewards(batch[3])
         found = []
         for rows in torch.arange(len(batch[0])).tensor_split(parts) if parts else ():
             self._optimiser.zero_grad()
-            self._loss([column[rows] for column in batch]).backward()
+            self._clipped_loss([column[rows] for column in batch]).backward()
             assert self._parameters.grad is not None
             found.append(self._parameters.grad.numpy().copy())
         return found
@@ -80,15 +82,17 @@ class Learner:
         restored = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in state.items()}
         self._optimiser.state[self._parameters] = restored
 
-    def _step(self, batch: list[Any]) -> None:
+    def _step_optimiser(self, batch: list[Any]) -> None:
         self._optimiser.zero_grad()
-        self._loss([*batch[:3], _normalised(batch[3]), batch[4]]).backward()
+        self._clipped_loss([*batch[:3], _normalise_rewards(batch[3]), batch[4]]).backward()
         torch.nn.utils.clip_grad_norm_([self._parameters], LARGEST_NORM)
         self._optimiser.step()
 
-    def _loss(self, batch: list[Any]) -> Any:
+    def _clipped_loss(self, batch: list[Any]) -> Any:
         observations, actions, before, advantages, returns = batch
-        preferences, values = network.forward(network.layers(self._parameters), observations, torch.tanh)
+        preferences, values = network.evaluate_network(
+            network.split_layers(self._parameters), observations, torch.tanh
+        )
         log_policy = torch.log_softmax(preferences, dim=-1)
         ratio = torch.exp(log_policy.gather(1, actions[:, None])[:, 0] - before)
         gain = torch.minimum(ratio * advantages, ratio.clamp(1 - CLIP, 1 + CLIP) * advantages).mean()
@@ -97,7 +101,7 @@ class Learner:
         return VALUE_WEIGHT * error - gain - ENTROPY_WEIGHT * entropy
 
 
-def _tensors(experience: Experience) -> list[Any]:
+def _to_tensors(experience: Experience) -> list[Any]:
     columns = (
         experience.observations,
         experience.actions,
@@ -108,5 +112,5 @@ def _tensors(experience: Experience) -> list[Any]:
     return [torch.from_numpy(column) for column in columns]
 
 
-def _normalised(advantages: Any) -> Any:
+def _normalise_rewards(advantages: Any) -> Any:
     return (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-6)

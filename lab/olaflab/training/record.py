@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from olaflab.training import experience, network, ppo
-from olaflab.training.replay.trace import MOST_KEPT, Trace, quantise
-from olaflab.training.training import Speed, Update, training, warm
+from olaflab.training.replay.trace import MOST_KEPT, Trace, quantise_gradient
+from olaflab.training.training import Speed, TracedUpdate, train_cluster, warm_up
 from olafswitch.errors import BadInput, Problem
 
 SLOWDOWNS = (1, 2, 4)
@@ -42,17 +42,17 @@ class _Tape:
         self.pool_index = np.zeros(shape, dtype=np.uint16)
         self.pool: list[Any] = []
 
-    def write(self, worker: int, update: Update) -> None:
+    def write_update(self, worker: int, update: TracedUpdate) -> None:
         at = worker, update.number
         if update.number % POOL_STRIDE == 0:
-            self.pool.append(quantise(update.gradient))
+            self.pool.append(quantise_gradient(update.gradient))
             self.pool_index[worker, update.number :] = len(self.pool) - 1
         self.time[at] = round(update.seconds * 1e9)
         self.norm[at] = np.linalg.norm(update.gradient)
         self.reward[at], self.steps[at], self.accepted[at] = update.reward, update.steps, update.accepted
 
 
-def record(
+def record_training(
     clusters: int,
     cluster_size: int,
     updates: int,
@@ -78,16 +78,16 @@ def record(
         )
     torch.set_num_threads(1)
     random = np.random.default_rng(seed)
-    speeds = _speeds(clusters, random)
-    warm(hidden)
+    speeds = _deal_speeds(clusters, random)
+    warm_up(hidden)
     tape, done = _Tape(workers, updates), 0
     for cluster, speed in enumerate(speeds):
-        for update in training(cluster_size, speed, updates, random, hidden):
-            tape.write(cluster * cluster_size + update.worker, update)
+        for update in train_cluster(cluster_size, speed, updates, random, hidden):
+            tape.write_update(cluster * cluster_size + update.worker, update)
             done += 1
             progress(cluster, done, workers * updates, update.reward)
     return Trace(
-        header=_header(seed, cluster_size, speeds, hidden),
+        header=_make_header(seed, cluster_size, speeds, hidden),
         time=tape.time,
         reward=tape.reward,
         norm=tape.norm,
@@ -98,7 +98,7 @@ def record(
     )
 
 
-def _speeds(clusters: int, random: np.random.Generator) -> list[Speed]:
+def _deal_speeds(clusters: int, random: np.random.Generator) -> list[Speed]:
     """One of each cluster: of nine, every hardware with every experience once, dealt at random."""
     rounds = np.arange(clusters) // len(SLOWDOWNS)
     hardware = np.arange(clusters) % len(SLOWDOWNS)
@@ -109,7 +109,7 @@ def _speeds(clusters: int, random: np.random.Generator) -> list[Speed]:
     ]
 
 
-def _header(seed: int, cluster_size: int, speeds: list[Speed], hidden: int) -> dict[str, Any]:
+def _make_header(seed: int, cluster_size: int, speeds: list[Speed], hidden: int) -> dict[str, Any]:
     return {
         "recorded": datetime.now(UTC).date().isoformat(),
         "environment": experience.ENVIRONMENT,
@@ -126,7 +126,7 @@ def _header(seed: int, cluster_size: int, speeds: list[Speed], hidden: int) -> d
             "discount": experience.DISCOUNT,
             "trace_decay": experience.TRACE_DECAY,
         },
-        "parameters": network.parameters(hidden),
+        "parameters": network.count_parameters(hidden),
         "cluster_size": cluster_size,
         "clusters": [asdict(speed) for speed in speeds],
         "trainings": "one a cluster, each from its own beginning",

@@ -8,11 +8,11 @@ from typing import Any
 
 from olaflab.training.head import Turnout
 from olaflab.training.learning import Learning
-from olaflab.training.plan import Step, Trained
-from olafswitch.console.output import table
+from olaflab.training.plan import ClusterFigures, UpdateStep
+from olafswitch.console.output import print_table
 
 
-def as_json(trained: Trained) -> dict[str, Any]:
+def as_json(trained: ClusterFigures) -> dict[str, Any]:
     return {
         "cluster": trained.cluster.name,
         "sent": trained.sent,
@@ -25,7 +25,7 @@ def as_json(trained: Trained) -> dict[str, Any]:
     }
 
 
-def show(trained: list[Trained], time: str) -> None:
+def show_results(trained: list[ClusterFigures], time: str) -> None:
     heads = (
         "cluster",
         "first reward",
@@ -41,8 +41,8 @@ def show(trained: list[Trained], time: str) -> None:
     rows = [
         (
             one.cluster.name,
-            round(fmean(step.reward for step in one.steps[: _tenth(one)]), 1),
-            round(fmean(step.reward for step in one.steps[-_tenth(one) :]), 1),
+            round(fmean(step.reward for step in one.steps[: _mean_of_tenth(one)]), 1),
+            round(fmean(step.reward for step in one.steps[-_mean_of_tenth(one) :]), 1),
             one.sent,
             one.held,
             one.received,
@@ -53,7 +53,7 @@ def show(trained: list[Trained], time: str) -> None:
         )
         for one in trained
     ]
-    table(
+    print_table(
         f"Training in {time} time: rewards are means over the first and last tenth of the updates",
         heads,
         rows,
@@ -70,7 +70,7 @@ def show(trained: list[Trained], time: str) -> None:
             f"{its[-1].gpu:.1f}",
         )
         for one in trained
-        for step, its in _heads(one)
+        for step, its in _head_rows(one)
     ]
     if crews:
         names = (
@@ -83,10 +83,12 @@ def show(trained: list[Trained], time: str) -> None:
             "CPU s held",
             "learner s held",
         )
-        table("Heads: means over all updates, seconds of all their actors and of their learner", names, crews)
+        print_table(
+            "Heads: means over all updates, seconds of all their actors and of their learner", names, crews
+        )
 
 
-def _heads(trained: Trained) -> Iterator[tuple[Step, list[Turnout]]]:
+def _head_rows(trained: ClusterFigures) -> Iterator[tuple[UpdateStep, list[Turnout]]]:
     """Each head's last step, and all its turnouts."""
     for worker in dict.fromkeys(step.worker for step in trained.steps):
         steps = [step for step in trained.steps if step.worker == worker]
@@ -95,20 +97,20 @@ def _heads(trained: Trained) -> Iterator[tuple[Step, list[Turnout]]]:
             yield steps[-1], turnouts
 
 
-def _tenth(trained: Trained) -> int:
+def _mean_of_tenth(trained: ClusterFigures) -> int:
     return max(1, len(trained.steps) // 10)
 
 
-class Line:
+class ProgressLine:
     """Progress on standard error, a line each twentieth of the way."""
 
     def __init__(self, learning: Learning | None = None) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[UpdateStep] = []
         self._learning = learning
         self.time = 0.0
         """Time of the last update."""
 
-    def __call__(self, step: Step, done: int, total: int) -> None:
+    def __call__(self, step: UpdateStep, done: int, total: int) -> None:
         self._steps.append(step)
         self.time = step.time
         if done * 20 // total == (done - 1) * 20 // total:
@@ -121,7 +123,7 @@ class Line:
             f"sent {share:.0%}  P_s {probability:.2f}"
         )
         if self._learning is not None:
-            text += f"  {self._learning.line(step.time)}"
+            text += f"  {self._learning.format_progress(step.time)}"
         print(text, file=sys.stderr, flush=True)
         self._steps.clear()
 
@@ -132,4 +134,4 @@ def show_costs(learnt: Mapping[str, Any]) -> None:
     seconds = (round(learnt[name], 2) for name in ("busy", "cold", "idle"))
     costs = (f"{learnt[name]:.6f}" for name in ("reserved", "invoked", "whole"))
     row = (learnt["admitted"], learnt["invocations"], *seconds, *costs)
-    table("Learners: every second that they had rows, and three ways to pay for it", heads, [row])
+    print_table("Learners: every second that they had rows, and three ways to pay for it", heads, [row])

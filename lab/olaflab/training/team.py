@@ -23,13 +23,13 @@ from olaf.worker import WorkerCounters
 from olafctl.membership.model import Cluster, Host
 from olafctl.membership.model import Member as Worker
 from olaflab.training import network
-from olaflab.training.admission import Admit, always
-from olaflab.training.cosim.medium import address
+from olaflab.training.admission import Admit, always_admit
+from olaflab.training.cosim.medium import address_of
 from olaflab.training.head import Crew, Head
 from olaflab.training.journal import Memory
-from olaflab.training.plan import Member, Plan, Step
+from olaflab.training.plan import TrainingMember, TrainingPlan, UpdateStep
 from olafswitch.errors import OlafError
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0
@@ -41,14 +41,14 @@ _LOOK = 1.0
 
 
 @dataclass(frozen=True)
-class Job:
+class WorkerJob:
     """What one worker is to do."""
 
     cluster: Cluster
     worker: Worker
     namespace: str | None
     server: Host
-    plan: Plan
+    plan: TrainingPlan
     done: int
     """Updates of earlier runs."""
     memory: Path | None
@@ -56,18 +56,18 @@ class Job:
     ring: str = ""
     """The name of a head's ring, and of the pool of learners."""
     pool: str = ""
-    admit: Admit = always
+    admit: Admit = always_admit
     """Whether more of a head's actors may be awake."""
     gate: str = ""
     """The name of the pool through which a cluster's heads go for an update, if the network limits how many
     may."""
 
 
-Message = Step | WorkerCounters | str
+Message = UpdateStep | WorkerCounters | str
 """A worker's message: each update, with a time of no meaning; its counters at the end; or why it failed."""
 
 
-class Team(Protocol):
+class WorkerTeam(Protocol):
     """The workers of a training; a context manager that leaves none behind."""
 
     counters: dict[str, WorkerCounters]
@@ -77,13 +77,13 @@ class Team(Protocol):
     def left(self) -> bool:
         """Whether any worker is still at it."""
 
-    def steps(self, timeout: float) -> Sequence[Step]:
+    def steps(self, timeout: float) -> Sequence[UpdateStep]:
         """The workers' steps within ``timeout`` seconds."""
 
     def stop(self) -> None:
         """Every worker ends after what it is at."""
 
-    def __enter__(self) -> "Team": ...
+    def __enter__(self) -> "WorkerTeam": ...
 
     def __exit__(self, *failure: object) -> None: ...
 
@@ -97,36 +97,38 @@ class Stop(Protocol):
         """Sleep for so many seconds, or until it is set."""
 
 
-def work(job: Job, say: Callable[[Message], None], stop: Stop) -> None:
+def run_worker(job: WorkerJob, say: Callable[[Message], None], stop: Stop) -> None:
     """One worker, until it has made its updates or ``stop`` is set."""
     torch.set_num_threads(1)
-    host, number = address(job.worker)
+    host, number = address_of(job.worker)
     try:
-        port = within(job.namespace, lambda: UdpPort((host, number)))
+        port = run_within(job.namespace, lambda: UdpPort((host, number)))
     except OSError as error:
         say(error.strerror or str(error))
         return
-    weights = network.initial(
+    weights = network.initial_parameters(
         np.random.default_rng((job.plan.seed, job.cluster.number)),
-        network.width(job.cluster.values or network.parameters(network.HIDDEN)),
+        network.width_of(job.cluster.values or network.count_parameters(network.HIDDEN)),
     )
     random = np.random.default_rng((job.plan.seed, job.worker.replica, job.done))
-    member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
+    member = TrainingMember(
+        port, address_of(job.server), job.cluster, job.worker.name, weights, job.plan, random
+    )
     try:
         if job.plan.crew is not None:
-            member.head = _head(job, job.plan.crew, len(weights))
-        _train(member, job, say, stop)
+            member.head = _make_head(job, job.plan.crew, len(weights))
+        _train_worker(member, job, say, stop)
     except (SdkError, OlafError) as error:
         say(str(error))
     finally:
         member.close()
 
 
-def _train(member: Member, job: Job, say: Callable[[Message], None], stop: Stop) -> None:
+def _train_worker(member: TrainingMember, job: WorkerJob, say: Callable[[Message], None], stop: Stop) -> None:
     kept = None if job.memory is None else Memory(job.memory, member.learner)
     while not stop.is_set() and not member.end.wait(_LOOK):
         pass
-    member.adopt()
+    member.adopt_weights()
     gate = SharedPool(job.gate, len(job.cluster.workers)) if job.gate else None
     for _ in range(job.done, job.plan.updates):
         if stop.is_set():
@@ -135,41 +137,41 @@ def _train(member: Member, job: Job, say: Callable[[Message], None], stop: Stop)
             if stop.is_set():
                 break
             if gate is not None:
-                member.adopt()  # newer weights have come while it waited
-            say(_update(member, job.plan, stop))
+                member.adopt_weights()  # newer weights have come while it waited
+            say(_make_update(member, job.plan, stop))
         if kept is not None:
-            kept.keep()
+            kept.save_state()
     if kept is not None:
-        kept.keep(now=True)
+        kept.save_state(now=True)
     say(replace(member.end.counters))
 
 
-def _head(job: Job, crew: Crew, values: int) -> Head:
+def _make_head(job: WorkerJob, crew: Crew, values: int) -> Head:
     lease = SharedPool(job.pool, crew.learners) if crew.learners else None
     seed = (job.plan.seed, job.worker.replica, job.done)
     return Head(crew, seed, values, job.ring, lease, job.admit)
 
 
-def _update(member: Member, plan: Plan, stop: Stop) -> Step:
+def _make_update(member: TrainingMember, plan: TrainingPlan, stop: Stop) -> UpdateStep:
     """One update, offered no sooner than the plan's pace allows."""
     begin = time.monotonic()
-    gradient, played = member.work(plan.episodes)
+    gradient, played = member.play_update(plan.episodes)
     least = plan.pace.update + plan.pace.step * len(played.actions)
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
-    sent = member.offer(gradient, played.mean_reward)
+    sent = member.offer_update(gradient, played.mean_reward)
     turnout = member.turnout
     if member.head is not None and turnout is not None:
         now = time.monotonic()
-        member.head.took(turnout.turns, turnout.waited, now - begin - turnout.waited)
-        turnout = member.head.account(turnout, now)
-    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent, turnout)
+        member.head.note_turn(turnout.turns, turnout.waited, now - begin - turnout.waited)
+        turnout = member.head.account_held(turnout, now)
+    return UpdateStep(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent, turnout)
 
 
-class Processes:
+class WorkerProcesses:
     """A team on this machine."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[WorkerJob]) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
@@ -180,14 +182,16 @@ class Processes:
         for job in jobs:
             ours, theirs = context.Pipe(duplex=False)
             # A daemon of multiprocessing may have no processes, and a head has its actors.
-            process = context.Process(target=_run, args=(job, theirs, stop), daemon=job.plan.crew is None)
+            process = context.Process(
+                target=_run_process, args=(job, theirs, stop), daemon=job.plan.crew is None
+            )
             process.start()
             theirs.close()
             self._pipes[ours] = job.worker.name
             self._processes.append(process)
         stop.close()
 
-    def __enter__(self) -> "Processes":
+    def __enter__(self) -> "WorkerProcesses":
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -198,14 +202,14 @@ class Processes:
                 process.kill()  # a worker that hangs would not end for less
                 process.join()
         for name in self._shared:  # of a head that was killed
-            memory.unlink(name)
+            memory.unlink_memory(name)
 
     @property
     def left(self) -> bool:
         """Whether any worker is still at it."""
         return bool(self._pipes)
 
-    def steps(self, timeout: float) -> Sequence[Step]:
+    def steps(self, timeout: float) -> Sequence[UpdateStep]:
         """The workers' steps within ``timeout`` seconds."""
         found = []
         for pipe in wait(list(self._pipes), timeout):
@@ -215,7 +219,7 @@ class Processes:
             except (EOFError, OSError):
                 _LOG.warning("worker %s has died; the others go on", self._pipes.pop(pipe))
                 continue
-            if isinstance(message, Step):
+            if isinstance(message, UpdateStep):
                 found.append(message)
             elif isinstance(message, WorkerCounters):
                 self.counters[self._pipes.pop(pipe)] = message
@@ -244,8 +248,8 @@ class _UntilClosed:
         return self._pipe.poll(min(timeout, _LONGEST))
 
 
-def _run(job: Job, pipe: Connection, stop: Connection) -> None:
+def _run_process(job: WorkerJob, pipe: Connection, stop: Connection) -> None:
     """A worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides when
     with suppress(BrokenPipeError):  # the parent was killed
-        work(job, pipe.send, _UntilClosed(stop))
+        run_worker(job, pipe.send, _UntilClosed(stop))

@@ -29,7 +29,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Update:
+class TracedUpdate:
     """What one worker sent, and what became of it."""
 
     worker: int
@@ -58,52 +58,52 @@ class _Worker:
     speed: Speed
     environment: Any
     random: np.random.Generator
-    learner: ppo.Learner
+    learner: ppo.PpoLearner
     seconds: float = 0.0
 
-    def work(self, weights: network.Vector) -> _Result:
+    def make_update(self, weights: network.Vector) -> _Result:
         """One update with these weights; advances the worker's clock."""
         begin = time.thread_time()
-        played = experience.collect(self.environment, weights, self.speed.episodes, self.random)
+        played = experience.collect_episodes(self.environment, weights, self.speed.episodes, self.random)
         gradient = self.learner.gradient(weights, played)
         self.seconds += (time.thread_time() - begin) * self.speed.slowdown
         return gradient, played.mean_reward, len(played.actions)
 
 
-def training(
+def train_cluster(
     workers: int, speed: Speed, updates: int, random: np.random.Generator, hidden: int = network.HIDDEN
-) -> Iterator[Update]:
+) -> Iterator[TracedUpdate]:
     """Train until every worker has sent ``updates`` updates; yields each when the server has it."""
-    team = [_worker(speed, random, hidden) for _ in range(workers)]
-    weights = network.initial(random, hidden)
+    team = [_make_worker(speed, random, hidden) for _ in range(workers)]
+    weights = network.initial_parameters(random, hidden)
     server = RewardGated(weights, rate=ppo.LEARNING_RATE)
     sent = [0] * workers
     pending: list[_Pending] = []
     for index, worker in enumerate(team):
-        result = worker.work(weights)
+        result = worker.make_update(weights)
         heapq.heappush(pending, (worker.seconds, index, result))
     while pending:
         seconds, index, (gradient, reward, steps) = heapq.heappop(pending)
         ((outcome, _),) = server.take(Received(gradient, 1, reward, ("worker", index)), seconds)
-        yield Update(index, sent[index], seconds, gradient, reward, steps, outcome is Outcome.APPLIED)
+        yield TracedUpdate(index, sent[index], seconds, gradient, reward, steps, outcome is Outcome.APPLIED)
         sent[index] += 1
         if sent[index] < updates:
-            result = team[index].work(server.weights)
+            result = team[index].make_update(server.weights)
             heapq.heappush(pending, (team[index].seconds, index, result))
 
 
-def warm(hidden: int = network.HIDDEN) -> None:
+def warm_up(hidden: int = network.HIDDEN) -> None:
     """First calls load and allocate; no worker's first update should pay for that."""
     random = np.random.default_rng(0)
-    _worker(Speed(1, 1), random, hidden).work(network.initial(random, hidden))
+    _make_worker(Speed(1, 1), random, hidden).make_update(network.initial_parameters(random, hidden))
 
 
-def _worker(speed: Speed, random: np.random.Generator, hidden: int) -> _Worker:
+def _make_worker(speed: Speed, random: np.random.Generator, hidden: int) -> _Worker:
     return _Worker(
         speed=speed,
         environment=gymnasium.make(
             experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         ),
         random=np.random.default_rng(random.integers(1 << 63)),
-        learner=ppo.Learner(int(random.integers(1 << 31)), network.parameters(hidden)),
+        learner=ppo.PpoLearner(int(random.integers(1 << 31)), network.count_parameters(hidden)),
     )

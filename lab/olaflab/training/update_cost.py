@@ -35,7 +35,7 @@ _TIMEOUT = 120.0
 
 
 @dataclass(frozen=True)
-class Cost:
+class UpdateCost:
     """CPU seconds for one update of ``values`` values."""
 
     values: int
@@ -46,7 +46,7 @@ class Cost:
     """CPU of the server's process; None where there is none."""
 
 
-def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[Cost]:
+def measure_costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[UpdateCost]:
     """``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
 
     Olaf's and gRPC's begin after a tenth as many that do not count. Medians of the rounds are given. gloo
@@ -54,19 +54,19 @@ def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterato
     """
     for values in MODELS:
         count = max(WINDOW, updates // (1 if values < 10_000 else 10))
-        ways: dict[str, Callable[[int, int], Cost]] = {"olaf": _olaf, "gRPC": _grpc}
+        ways: dict[str, Callable[[int, int], UpdateCost]] = {"olaf": _measure_olaf, "gRPC": _measure_grpc}
         if _has_torch():
-            ways["gloo all-reduce"] = _gloo
-        measured: dict[str, list[Cost]] = {name: [] for name in ways}
+            ways["gloo all-reduce"] = _measure_gloo
+        measured: dict[str, list[UpdateCost]] = {name: [] for name in ways}
         for turn in range(rounds):
             for name, measure in ways.items():
                 progress(f"{values} values, {name}, round {turn + 1} of {rounds}")
                 measured[name].append(measure(values, count))
         for several in measured.values():
-            yield _median(several)
+            yield _median_cost(several)
 
 
-def _median(rounds: list[Cost]) -> Cost:
+def _median_cost(rounds: list[UpdateCost]) -> UpdateCost:
     """The worker's and the server's, each by itself: one may cost much in a round and not the other."""
     served = [cost.server for cost in rounds if cost.server is not None]
     return replace(
@@ -76,17 +76,17 @@ def _median(rounds: list[Cost]) -> Cost:
     )
 
 
-def _olaf(values: int, updates: int) -> Cost:
+def _measure_olaf(values: int, updates: int) -> UpdateCost:
     try:
         cost = measure_olaf(values, "plain", updates)
     except RuntimeError as error:
         raise OlafError(Problem(str(error), "olaf.doctor.measure")) from error
-    return Cost(values, "olaf", cost.worker, cost.server)
+    return UpdateCost(values, "olaf", cost.worker, cost.server)
 
 
-def _grpc(values: int, updates: int) -> Cost:
-    with _process(_serve, values) as connection:
-        port = _received(connection)
+def _measure_grpc(values: int, updates: int) -> UpdateCost:
+    with _running_process(_serve_updates, values) as connection:
+        port = _count_received(connection)
         with grpc.insecure_channel(f"127.0.0.1:{port}", options=_OPTIONS) as channel:
             update = channel.unary_unary(_METHOD)
             gradient = np.full(values, 1e-3, np.float32)
@@ -94,7 +94,7 @@ def _grpc(values: int, updates: int) -> Cost:
             def send(count: int) -> None:
                 for number in range(0, count, WINDOW):
                     waiting = [
-                        update.future(_request(gradient, number + step), timeout=_TIMEOUT)
+                        update.future(_request_update(gradient, number + step), timeout=_TIMEOUT)
                         for step in range(WINDOW)
                     ]
                     for answer in waiting:
@@ -102,27 +102,27 @@ def _grpc(values: int, updates: int) -> Cost:
                         assert weights.shape == (values,)
 
             send(max(WINDOW, updates // 10))
-            server_before, received_before = _answer(connection, "count")
+            server_before, received_before = _answer_cpu(connection, "count")
             begun = time.process_time()
             send(updates)
             worker = time.process_time() - begun
-        server_after, received_after = _answer(connection, "stop")
+        server_after, received_after = _answer_cpu(connection, "stop")
     served = (server_after - server_before) / (received_after - received_before)
-    return Cost(values, "gRPC", worker / updates, served)
+    return UpdateCost(values, "gRPC", worker / updates, served)
 
 
-def _answer(server: Connection, what: str) -> tuple[float, int]:
+def _answer_cpu(server: Connection, what: str) -> tuple[float, int]:
     """CPU seconds of the server's process so far, and the updates it received."""
     server.send(what)
-    seconds, received = _received(server)
+    seconds, received = _count_received(server)
     return seconds, received
 
 
-def _request(gradient: "np.ndarray[Any, np.dtype[np.float32]]", number: int) -> bytes:
+def _request_update(gradient: "np.ndarray[Any, np.dtype[np.float32]]", number: int) -> bytes:
     return _REWARD.pack(number) + gradient.tobytes()
 
 
-def _serve(connection: Connection, values: int) -> None:
+def _serve_updates(connection: Connection, values: int) -> None:
     weights, received = np.zeros(values, np.float32), 0
 
     def update(request: bytes, context: grpc.ServicerContext) -> bytes:
@@ -152,18 +152,18 @@ def _has_torch() -> bool:
     return find_spec("torch") is not None
 
 
-def _gloo(values: int, updates: int) -> Cost:
+def _measure_gloo(values: int, updates: int) -> UpdateCost:
     with tempfile.TemporaryDirectory() as folder:
         meeting = Path(folder) / "gloo"
         with (
-            _process(_reduce, meeting, 1, values, updates) as other,
-            _process(_reduce, meeting, 0, values, updates) as one,
+            _running_process(_reduce_gradient, meeting, 1, values, updates) as other,
+            _running_process(_reduce_gradient, meeting, 0, values, updates) as one,
         ):
-            both = [_received(other), _received(one)]
-    return Cost(values, "gloo all-reduce", sum(both) / 2 / updates, None)
+            both = [_count_received(other), _count_received(one)]
+    return UpdateCost(values, "gloo all-reduce", sum(both) / 2 / updates, None)
 
 
-def _reduce(connection: Connection, meeting: Path, rank: int, values: int, rounds: int) -> None:
+def _reduce_gradient(connection: Connection, meeting: Path, rank: int, values: int, rounds: int) -> None:
     import torch
     import torch.distributed
 
@@ -181,7 +181,7 @@ def _reduce(connection: Connection, meeting: Path, rank: int, values: int, round
 
 
 @contextmanager
-def _process(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
+def _running_process(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
     """``target(connection, *arguments)`` in a process of its own, and the other end of the connection."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=target, args=(theirs, *arguments))
@@ -196,7 +196,7 @@ def _process(target: Callable[..., None], *arguments: Any) -> Iterator[Connectio
         process.kill()
 
 
-def _received(connection: Connection) -> Any:
+def _count_received(connection: Connection) -> Any:
     try:
         if connection.poll(_TIMEOUT):
             return connection.recv()

@@ -12,15 +12,24 @@ from olaf import ParameterServer
 from olaf.elastic import CPU, GPU, Held, Invocation, Monitor, Pool
 from olaf.transport.virtual import Medium, VirtualNetwork
 
-from olafctl.control.serving import asynchronous, parameter_server
+from olafctl.control.serving import parameter_server, served_clusters
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
 from olaflab.training import network
-from olaflab.training.admission import Admit, always
-from olaflab.training.cosim.medium import address
+from olaflab.training.admission import Admit, always_admit
+from olaflab.training.cosim.medium import address_of
 from olaflab.training.head import Head, Turnout
 from olaflab.training.learning import Learning
-from olaflab.training.plan import Member, Pace, Plan, Step, Tell, Trained, trained, values_of
+from olaflab.training.plan import (
+    ClusterFigures,
+    Pace,
+    Tell,
+    TrainingMember,
+    TrainingPlan,
+    UpdateStep,
+    summarise_cluster,
+    values_of,
+)
 from olafswitch.errors import OlafError, Problem
 
 
@@ -49,21 +58,21 @@ class Shifts:
         """Time since which an actor is awake that does not play yet, by actor."""
         self._updates = 0
 
-    def run(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:
+    def run_turnout(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:
         """The result of ``turnout`` on a machine that is ``slower`` times as slow; ``done`` at its end."""
         self._updates += 1
         begin, number = self._network.time, self._updates
         early = self._monitor.prewarm()
         if early is not None:
             self._network.at(begin + early, partial(self._wake_early, number, turnout.actors))
-        ready = [self._wake(actor) for actor in range(min(turnout.actors, turnout.blocks))]
+        ready = [self._wake_actor(actor) for actor in range(min(turnout.actors, turnout.blocks))]
         self.close()  # of those that are not needed
-        self._turn(
+        self._play_turn(
             turnout,
             turnout.blocks,
             ready,
             slower,
-            partial(self._learn, turnout, begin, slower, done),
+            partial(self._learn_blocks, turnout, begin, slower, done),
         )
 
     def close(self) -> None:
@@ -72,7 +81,7 @@ class Shifts:
             actor, _ = self._woken.popitem()
             self._head.held.free(CPU, ("actor", actor), self._network.time)
 
-    def _turn(
+    def _play_turn(
         self, turnout: Turnout, left: int, ready: list[float], slower: float, learn: Callable[[], None]
     ) -> None:
         """A block of each actor; ``left`` are the blocks that the update lacks."""
@@ -90,49 +99,49 @@ class Shifts:
             following = range(min(turnout.actors, more))
             for each in following:
                 self._head.held.hold(CPU, ("actor", each), self._network.time)
-            self._turn(turnout, more, [self._network.time] * len(following), slower, learn)
+            self._play_turn(turnout, more, [self._network.time] * len(following), slower, learn)
 
         for actor in list(playing):
-            seconds = self._head.crew.block * self._pace.step * slower * self._drawn()
+            seconds = self._head.crew.block * self._pace.step * slower * self._draw_time()
             self._network.at(ready[actor] + seconds, partial(finished, actor))
 
-    def _learn(
+    def _learn_blocks(
         self, turnout: Turnout, begin: float, slower: float, done: Callable[[Turnout], object]
     ) -> None:
         played = self._network.time
         seconds = (
             (self._pace.update + turnout.blocks * self._head.crew.block * self._pace.learn)
             * slower
-            * self._drawn()
+            * self._draw_time()
         )
 
         def granted(unit: int) -> None:
             now = self._network.time
             self._head.held.hold(GPU, "learner", now)
             slot = unit if self._pool is not None else self.slot
-            invocation = self._learning.begin(slot, now) if self._learning is not None else None
+            invocation = self._learning.begin_invocation(slot, now) if self._learning is not None else None
             began = invocation.start if invocation is not None else now
             self._network.at(began + seconds, partial(learnt, unit, invocation, began))
 
         def learnt(unit: int, invocation: Invocation | None, began: float) -> None:
             now = self._network.time
-            self._head.learned(began, now)
+            self._head.note_rows(began, now)
             if self._learning is not None and invocation is not None:
-                self._learning.end(invocation, now)
+                self._learning.end_invocation(invocation, now)
             self._head.held.free(GPU, "learner", now)
             if self._pool is not None:
                 self._pool.give_back(self, unit)
             self._updates += 1  # then no early waking of this update acts: what follows wakes the actors
             self._monitor.add(self._pace.start, now - begin)
-            self._head.took(turnout.turns, played - begin, now - played)
-            done(self._head.account(replace(turnout, waited=played - begin), now))
+            self._head.note_turn(turnout.turns, played - begin, now - played)
+            done(self._head.account_held(replace(turnout, waited=played - begin), now))
 
         if self._pool is None:
             granted(0)
         else:
             self._pool.ask(self, granted)
 
-    def _wake(self, actor: int) -> float:
+    def _wake_actor(self, actor: int) -> float:
         """When an actor is there; it holds its core from now on."""
         now = self._network.time
         since = self._woken.pop(actor, None)
@@ -149,7 +158,7 @@ class Shifts:
             self._head.held.hold(CPU, ("actor", actor), self._network.time)
             self._woken[actor] = self._network.time
 
-    def _drawn(self) -> float:
+    def _draw_time(self) -> float:
         return 1 + self._pace.jitter * float(self._random.uniform(-1, 1))
 
 
@@ -161,15 +170,15 @@ _LOOK_AGAIN = 0.001
 """Between two looks of a worker that waits for weights."""
 
 
-def train(
+def train_virtual(
     medium: Medium,
     testbed: Testbed,
     server: Host,
-    plan: Plan,
+    plan: TrainingPlan,
     tell: Tell,
     admits: Mapping[str, Admit] = MappingProxyType({}),
     learning: Learning | None = None,
-) -> list[Trained]:
+) -> list[ClusterFigures]:
     """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
 
     ``medium`` lies between workers and server, such as the testbed's engine, or a wire. ``admits`` and
@@ -179,44 +188,46 @@ def train(
     worker does not get its first weights.
     """
     torch.set_num_threads(1)  # sums in one order
-    clusters = asynchronous(testbed)
+    clusters = served_clusters(testbed)
     values = {cluster.number: values_of(cluster, testbed) for cluster in clusters}
     simulated = VirtualNetwork(medium)
-    listen = address(server)
+    listen = address_of(server)
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
     random = np.random.default_rng(plan.seed)
-    training = _Training(simulated, plan, tell, serving, learning)
+    training = _VirtualTraining(simulated, plan, tell, serving, learning)
     slowdowns = cycle(plan.pace.slowdowns)
     for cluster in clusters:
-        weights = network.initial(random, network.width(values[cluster.number]))
+        weights = network.initial_parameters(random, network.width_of(values[cluster.number]))
         for worker in cluster.workers:
-            port = simulated.port(address(worker))
+            port = simulated.port(address_of(worker))
             head = None
             if plan.crew is not None:
                 seed = (plan.seed, cluster.number, worker.replica)
-                head = Head(plan.crew, seed, len(weights), admit=admits.get(cluster.name, always))
-            member = Member(port, listen, cluster, worker.name, weights, plan, random, head)
-            training.add(member, next(slowdowns))
-    training.run()
+                head = Head(plan.crew, seed, len(weights), admit=admits.get(cluster.name, always_admit))
+            member = TrainingMember(port, listen, cluster, worker.name, weights, plan, random, head)
+            training.add_worker(member, next(slowdowns))
+    training.run_until_done()
     return [
-        trained(cluster, training.steps, [member.end.counters for member in training.of(cluster)], serving)
+        summarise_cluster(
+            cluster, training.steps, [member.end.counters for member in training.results_of(cluster)], serving
+        )
         for cluster in clusters
     ]
 
 
 @dataclass
-class _Training:
+class _VirtualTraining:
     """The members' turns, as events of the network."""
 
     simulated: VirtualNetwork
-    plan: Plan
+    plan: TrainingPlan
     tell: Tell
     server: ParameterServer
     learning: Learning | None
-    members: list[Member] = field(default_factory=list)
+    members: list[TrainingMember] = field(default_factory=list)
     slowdowns: dict[str, float] = field(default_factory=dict)
     """Slow-downs by worker."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[UpdateStep] = field(default_factory=list)
     shifts: dict[str, Shifts] = field(default_factory=dict)
     """Shifts of heads."""
     gates: dict[int, Pool] = field(default_factory=dict)
@@ -228,25 +239,27 @@ class _Training:
     def __post_init__(self) -> None:
         self._random = np.random.default_rng((self.plan.seed, 1))
         crew = self.plan.crew
-        self._pool = Pool(crew.learners, Held(), self._now) if crew is not None and crew.learners else None
+        self._pool = (
+            Pool(crew.learners, Held(), self._time_now) if crew is not None and crew.learners else None
+        )
 
-    def _now(self) -> float:
+    def _time_now(self) -> float:
         return self.simulated.time
 
-    def add(self, member: Member, slowdown: float) -> None:
+    def add_worker(self, member: TrainingMember, slowdown: float) -> None:
         self.members.append(member)
         self.slowdowns[member.name] = slowdown
         if member.head is not None:
             pace = self.plan.pace
-            slot = self.learning.slot(member.name) if self.learning is not None else 0
+            slot = self.learning.slot_of(member.name) if self.learning is not None else 0
             self.shifts[member.name] = Shifts(
                 member.head, pace, self.simulated, self._pool, self._random, self.learning, slot
             )
-            if self.learning is not None and self.learning.follows:
+            if self.learning is not None and self.learning.follows_network:
                 units = len(member.cluster.workers)
-                self.gates.setdefault(member.cluster.number, Pool(units, Held(), self._now))
+                self.gates.setdefault(member.cluster.number, Pool(units, Held(), self._time_now))
 
-    def run(self) -> None:
+    def run_until_done(self) -> None:
         if not self.simulated.run(_BEGIN_SECONDS, lambda: all(member.end.begun for member in self.members)):
             raise OlafError(
                 Problem(
@@ -255,8 +268,8 @@ class _Training:
             )
         self.begin = self.simulated.time
         for member in self.members:
-            member.adopt()
-            self._next(member, 0)
+            member.adopt_weights()
+            self._next_update(member, 0)
         self.simulated.run(stop=lambda: self.ended == len(self.members))
         self.simulated.run(self.simulated.time + _DRAIN_SECONDS)
         for shifts in self.shifts.values():
@@ -264,58 +277,62 @@ class _Training:
         for member in self.members:
             member.close()
 
-    def of(self, cluster: Cluster) -> Iterator[Member]:
+    def results_of(self, cluster: Cluster) -> Iterator[TrainingMember]:
         return (member for member in self.members if member.cluster == cluster)
 
-    def _next(self, member: Member, done: int) -> None:
+    def _next_update(self, member: TrainingMember, done: int) -> None:
         """Begin an update, or wait for the turn to."""
         gate = self.gates.get(member.cluster.number)
-        if self._over(done):
+        if self._is_over(done):
             self.ended += 1
         elif gate is None:
-            self._work(member, done)
+            self._make_update(member, done)
         else:
-            gate.ask(member, partial(self._granted, member, done, gate))
+            gate.ask(member, partial(self._begin_granted, member, done, gate))
             self.shifts[member.name].close()  # while it waits, no actor is awake
 
-    def _over(self, done: int) -> bool:
+    def _is_over(self, done: int) -> bool:
         longest = self.plan.seconds
         return done == self.plan.updates or (
             longest is not None and self.simulated.time >= self.begin + longest
         )
 
-    def _granted(self, member: Member, done: int, gate: Pool, unit: int) -> None:
-        if self._over(done):
+    def _begin_granted(self, member: TrainingMember, done: int, gate: Pool, unit: int) -> None:
+        if self._is_over(done):
             self.ended += 1
             self.simulated.at(self.simulated.time, partial(gate.give_back, member, unit))
             return
         assert self.learning is not None
-        self.shifts[member.name].slot = self.learning.unit(member.cluster.number, unit)
-        member.adopt()  # newer weights have come while it waited
-        self._work(member, done, partial(gate.give_back, member, unit))
+        self.shifts[member.name].slot = self.learning.unit_slot(member.cluster.number, unit)
+        member.adopt_weights()  # newer weights have come while it waited
+        self._make_update(member, done, partial(gate.give_back, member, unit))
 
-    def _work(self, member: Member, done: int, leave: Callable[[], None] | None = None) -> None:
-        gradient, played = member.work(self.plan.episodes)
+    def _make_update(
+        self, member: TrainingMember, done: int, leave: Callable[[], None] | None = None
+    ) -> None:
+        gradient, played = member.play_update(self.plan.episodes)
         if member.head is not None and member.turnout is not None:
-            self.shifts[member.name].run(
+            self.shifts[member.name].run_turnout(
                 member.turnout,
                 self.slowdowns[member.name],
-                lambda turnout: self._offer(member, done, gradient, played.mean_reward, turnout, leave),
+                lambda turnout: self._offer_update(
+                    member, done, gradient, played.mean_reward, turnout, leave
+                ),
             )
             return
         self.simulated.at(
-            self.simulated.time + self._busy(member, len(played.actions)),
-            lambda: self._offer(member, done, gradient, played.mean_reward),
+            self.simulated.time + self._busy_for(member, len(played.actions)),
+            lambda: self._offer_update(member, done, gradient, played.mean_reward),
         )
 
-    def _busy(self, member: Member, steps: int) -> float:
+    def _busy_for(self, member: TrainingMember, steps: int) -> float:
         pace = self.plan.pace
         drawn = 1 + pace.jitter * self._random.uniform(-1, 1)
         return (pace.update + pace.step * steps) * self.slowdowns[member.name] * drawn
 
-    def _offer(
+    def _offer_update(
         self,
-        member: Member,
+        member: TrainingMember,
         done: int,
         gradient: network.Vector,
         reward: float,
@@ -323,9 +340,9 @@ class _Training:
         leave: Callable[[], None] | None = None,
     ) -> None:
         probability = member.end.probability
-        sent = member.offer(gradient, reward)
+        sent = member.offer_update(gradient, reward)
         now, number = self.simulated.time, member.cluster.number
-        step = Step(now, number, member.name, reward, probability, sent, turnout)
+        step = UpdateStep(now, number, member.name, reward, probability, sent, turnout)
         self.steps.append(step)
         self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
         if leave is not None and self.learning is not None:
@@ -334,14 +351,16 @@ class _Training:
                 self.gates[member.cluster.number].limit(admitted)
             leave()
         if self.plan.waits:
-            self._wait(member, done + 1, member.end.counters.newer + member.end.segments.count)
+            self._wait_for_weights(member, done + 1, member.end.counters.newer + member.end.segments.count)
         else:
-            self._next(member, done + 1)
+            self._next_update(member, done + 1)
 
-    def _wait(self, member: Member, done: int, newer: int) -> None:
+    def _wait_for_weights(self, member: TrainingMember, done: int, newer: int) -> None:
         """Go on when every segment has newer weights than before."""
         if member.end.counters.newer >= newer or done == self.plan.updates:
-            member.adopt()
-            self._next(member, done)
+            member.adopt_weights()
+            self._next_update(member, done)
         else:
-            self.simulated.at(self.simulated.time + _LOOK_AGAIN, lambda: self._wait(member, done, newer))
+            self.simulated.at(
+                self.simulated.time + _LOOK_AGAIN, lambda: self._wait_for_weights(member, done, newer)
+            )

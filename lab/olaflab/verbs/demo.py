@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json, progress
+from olafswitch.console.output import json_option, log_progress, print_json, show_progress
 from olafswitch.errors import OlafError, Problem
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(output: Path, no_tests: bool, keep: bool, as_json: bool) -> None:
     """
     if keep and as_json:
         raise click.UsageError("--keep shows a page and --json ends: give one of them")
-    from olafctl.control.deploy import using
+    from olafctl.control.deploy import use_deployment
     from olaflab.papers.olaf.demo import experiment, table1
 
     try:
@@ -47,27 +47,31 @@ def command(output: Path, no_tests: bool, keep: bool, as_json: bool) -> None:
         raise OlafError(
             Problem(f"cannot be made: {error.strerror}", str(output), "choose another --output")
         ) from error
-    _begin("deploy: two P4 programs and the Verilog queue are compiled, and every table entry is read back")
-    with _deployed() as store:
+    _announce_step(
+        "deploy: two P4 programs and the Verilog queue are compiled, and every table entry is read back"
+    )
+    with _deploy_testbed() as store:
         failed = False
         if not no_tests:
-            _begin("packet tests: each rule of the data plane holds, frame by frame, on what runs now")
+            _announce_step(
+                "packet tests: each rule of the data plane holds, frame by frame, on what runs now"
+            )
             failed = _packet_tests()
-        _begin(
+        _announce_step(
             "replay: one recorded training through FIFO and Olaf, in virtual time: the same figures anywhere"
         )
-        with using(store) as (testbed, running):
+        with use_deployment(store) as (testbed, running):
             in_turn, together = done = [
-                experiment.run(running, testbed, loads, log_progress)
+                experiment.run_experiment(running, testbed, loads, log_progress)
                 for loads in (experiment.in_turn(), [experiment.TOGETHER])
             ]
-        _begin("figures: table 1 beside the paper's, and two plots")
-        pictures = experiment.plots(in_turn, output)
+        _announce_step("figures: table 1 beside the paper's, and two plots")
+        pictures = experiment.save_plots(in_turn, output)
         if as_json:
-            ours = [table1.data(one) for one in done]
-            print_json({"paper": table1.published(), "ours": ours})
+            ours = [table1.make_data(one) for one in done]
+            print_json({"paper": table1.published_rows(), "ours": ours})
         else:
-            _show(table1.table(in_turn), table1.table(together))
+            _show_results(table1.format_table(in_turn), table1.format_table(together))
             _show_next(pictures, store if keep else None)
     violations = [
         Problem(violation, "conservation")
@@ -82,20 +86,20 @@ def command(output: Path, no_tests: bool, keep: bool, as_json: bool) -> None:
         raise OlafError(*violations)
 
 
-def _begin(step: str) -> None:
+def _announce_step(step: str) -> None:
     """A step of the demo, and what it proves."""
     click.echo(f"\n── {step}", err=True)
 
 
 @contextmanager
-def _deployed() -> "Iterator[Store]":
+def _deploy_testbed() -> "Iterator[Store]":
     """The testbed, deployed; destroyed afterwards, whatever happens."""
-    from olafctl.control.deploy import deploy
-    from olafctl.control.destroy import destroy
+    from olafctl.control.deploy import deploy_testbed
+    from olafctl.control.destroy import destroy_deployment
     from olafctl.control.store import Store, folder_of
     from olafctl.targets import testbeds
 
-    testbed = testbeds.load(testbeds.locate(TESTBED))
+    testbed = testbeds.load_testbed(testbeds.locate_testbed(TESTBED))
     store = Store(folder_of(testbed.name))
     if store.exists():
         raise OlafError(
@@ -105,13 +109,13 @@ def _deployed() -> "Iterator[Store]":
                 f"olafctl destroy --deployment {testbed.name}",
             )
         )
-    with progress() as step:
-        deploy(testbed, step)
+    with show_progress() as step:
+        deploy_testbed(testbed, step)
     try:
         yield store
     finally:
         log_progress(f"destroying {testbed.name}")
-        destroy(store)
+        destroy_deployment(store)
 
 
 def _packet_tests() -> bool:
@@ -119,10 +123,10 @@ def _packet_tests() -> bool:
     from olafctl.control import child
 
     line = [sys.executable, "-m", "olafctl", "test", "--deployment", TESTBED]
-    return child.run(line, output=sys.stderr) != 0
+    return child.run_child(line, output=sys.stderr) != 0
 
 
-def _show(in_turn: str, together: str) -> None:
+def _show_results(in_turn: str, together: str) -> None:
     click.echo("\nOLAF table 1: 27 workers in 9 clusters send 500 updates of 2048 bits each, 60 Gb/s in all,")
     click.echo("into a queue of 8 slots; ours is a recorded training, replayed in virtual time\n")
     click.echo("Four clusters train at a time, as the paper's Age-of-Model suggests of its traffic; means of")
@@ -145,7 +149,7 @@ def _show_next(pictures: tuple[Path, ...], kept: "Store | None") -> None:
     if kept is None:
         click.echo(f"  {Path(sys.argv[0])} demo --no-tests --keep: the deployment, live in a browser")
         return
-    from olafctl.cli.top import serve
+    from olafctl.cli.top import serve_page
 
     click.echo(f"  the page; olafctl test --deployment {TESTBED} in another terminal sends it traffic:")
-    serve(kept, 0)
+    serve_page(kept, 0)

@@ -16,8 +16,8 @@ import numpy as np
 import olaf
 from olaf.transport.port import Address
 
-from olaflab.papers.summary import Estimate, estimate
-from olaflab.weights.codecs import zstd
+from olaflab.papers.summary import Estimate, estimate_mean
+from olaflab.weights.codecs import import_zstd
 from olaflab.weights.plan import Bits, Plan, Task
 from olafswitch.errors import OlafError, Problem
 
@@ -30,7 +30,7 @@ _LONGEST = 60.0
 
 
 @dataclass(frozen=True)
-class Cost:
+class WayCost:
     """Of a version by one way."""
 
     way: str
@@ -42,7 +42,7 @@ class Cost:
     """Until every player has it."""
 
 
-def measure(plan: Plan, progress: Callable[[str], None]) -> list[Cost]:
+def measure_ways(plan: Plan, progress: Callable[[str], None]) -> list[WayCost]:
     """Every version by every way that is installed. Raises OlafError where a player's bits are others."""
     task = Task(plan)
     with ExitStack() as stack:
@@ -61,7 +61,9 @@ def measure(plan: Plan, progress: Callable[[str], None]) -> list[Cost]:
                 rows[name].append((sent / 1e6, took[1] * 1e3, took[0] * 1e3))
         trainer.tell(_ENDED, _sum(task.model["w"]))
     # The first version is the whole, whatever the way.
-    return [Cost(name, *(estimate(part) for part in np.array(row[1:]).T)) for name, row in rows.items()]
+    return [
+        WayCost(name, *(estimate_mean(part) for part in np.array(row[1:]).T)) for name, row in rows.items()
+    ]
 
 
 class _Trainer:
@@ -86,7 +88,7 @@ class _Trainer:
             INDEX: self._index,
             OLAF: self._deltas,
         }
-        if zstd() is not None:
+        if import_zstd() is not None:
             self.ways[XOR] = self._xor
         if find_spec("torch"):
             _join_gloo(plan, 0, store)
@@ -112,7 +114,7 @@ class _Trainer:
         return self.tell(INDEX, where.astype("<u4").tobytes() + new[where].tobytes())
 
     def _xor(self, old: Bits, new: Bits) -> int:
-        return self.tell(XOR, zstd().ZstdCompressor(1).compress(old ^ new))
+        return self.tell(XOR, import_zstd().ZstdCompressor(1).compress(old ^ new))
 
     def _deltas(self, old: Bits, new: Bits) -> int:
         before = self._publisher.sent.bytes
@@ -192,7 +194,7 @@ def _play(plan: Plan, number: int, server: Address, publisher: str, store: str) 
                 count = length // 6
                 bits[np.frombuffer(payload, "<u4", count)] = np.frombuffer(payload, "<u2", count, 4 * count)
             elif way == XOR:
-                bits ^= np.frombuffer(zstd().ZstdDecompressor().decompress(payload), "<u2")
+                bits ^= np.frombuffer(import_zstd().ZstdDecompressor().decompress(payload), "<u2")
             elif way == GLOO:
                 _broadcast(bits)
             elif player.await_version(int.from_bytes(payload, "little"), _LONGEST):

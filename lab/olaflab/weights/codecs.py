@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Cost:
+class CodecCost:
     """Of one codec at one share of changed elements."""
 
     share: float
@@ -29,7 +29,7 @@ class Cost:
     """GB of bf16 a CPU second, with applying and the digest."""
 
 
-def measure(values: int, shares: tuple[float, ...], seed: int) -> list[Cost]:
+def measure_codecs(values: int, shares: tuple[float, ...], seed: int) -> list[CodecCost]:
     """The median of three runs each."""
     random = np.random.default_rng(seed)
     old = random.integers(0, 2**16, values, np.uint16)
@@ -41,19 +41,19 @@ def measure(values: int, shares: tuple[float, ...], seed: int) -> list[Cost]:
         for name in ("ulp", "set", "all"):
             costs.append(_ours(name, share, old, new, len(where)))
         costs.append(_xor(share, old, new, len(where)))
-        costs.append(Cost(share, "u32 + u16", 6.0, float("nan"), float("nan")))
+        costs.append(CodecCost(share, "u32 + u16", 6.0, float("nan"), float("nan")))
     return costs
 
 
-def _xor(share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Cost:
-    library = zstd()
+def _xor(share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> CodecCost:
+    library = import_zstd()
     compress = library.ZstdCompressor(1).compress if library else partial(zlib.compress, level=1)
     size, seconds = _timed(lambda: len(compress((old ^ new).tobytes())))
     name = "XOR, zstd-1" if library else "XOR, zlib-1"
-    return Cost(share, name, size / changed, _rate(old, seconds), float("nan"))
+    return CodecCost(share, name, size / changed, _rate(old, seconds), float("nan"))
 
 
-def zstd() -> Any:
+def import_zstd() -> Any:
     """The library of that name, as others use it; None where it is not installed."""
     try:
         import zstandard
@@ -62,14 +62,14 @@ def zstd() -> Any:
     return zstandard
 
 
-def _ours(name: str, share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Cost:
+def _ours(name: str, share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> CodecCost:
     def encode() -> list[codecs.Part]:
         if name == "all":
-            return list(codecs.every(old, new, _ROOM))
+            return list(codecs.encode_all(old, new, _ROOM))
         where = np.flatnonzero(old != new)
         if name == "set":
-            return list(codecs.absolute(where, new[where], _ROOM))
-        return list(codecs.ulps(where, new[where] - old[where], _ROOM))
+            return list(codecs.encode_set(where, new[where], _ROOM))
+        return list(codecs.encode_ulps(where, new[where] - old[where], _ROOM))
 
     parts, encoding = _timed(encode)
     state, digest = old.copy(), Digest()
@@ -78,16 +78,16 @@ def _ours(name: str, share: float, old: codecs.Bits, new: codecs.Bits, changed: 
         np.copyto(state, old)
         for part in parts:
             payload = memoryview(part.payload)
-            patch = codecs.decode(part.codec, part.first, part.n, old.itemsize, payload, len(old))
+            patch = codecs.decode_payload(part.codec, part.first, part.n, old.itemsize, payload, len(old))
             before = state[patch.where].copy()
-            after = patch.applied(before)
-            digest.change(patch.where, before, after)
+            after = patch.apply_to(before)
+            digest.sum_change(patch.where, before, after)
             state[patch.where] = after
 
     _, decoding = _timed(decode)
     assert np.array_equal(state, new)
     size = sum(len(part.payload) for part in parts)
-    return Cost(share, name, size / changed, _rate(old, encoding), _rate(old, decoding))
+    return CodecCost(share, name, size / changed, _rate(old, encoding), _rate(old, decoding))
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:

@@ -19,7 +19,7 @@ import olaf
 from numpy.typing import NDArray
 from olaf.transport.udp import UdpPort
 
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.summary import Estimate, estimate_mean
 from olaflab.training.replicas.lossy import LossyPort
 from olaflab.weights.plan import Plan, Task
 from olafswitch.errors import OlafError, Problem
@@ -50,7 +50,7 @@ class _Deaf(LossyPort):
         self.into.lose, self.out.lose = share, share if self.dumb else 0.0
 
 
-def measure(plan: Plan, progress: Callable[[str], None]) -> Disturbed:
+def measure_disturbed(plan: Plan, progress: Callable[[str], None]) -> Disturbed:
     """``plan.versions`` a round, to ``plan.players`` players on this machine. Raises OlafError."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -75,14 +75,14 @@ def measure(plan: Plan, progress: Callable[[str], None]) -> Disturbed:
         {name: np.array([one[name] for one in rounds[start::2]]) for name in rounds[0]} for start in (0, 1)
     )
     return Disturbed(
-        {name: estimate(values) for name, values in quiet.items()},
-        {name: estimate(values) for name, values in bad.items()},
+        {name: estimate_mean(values) for name, values in quiet.items()},
+        {name: estimate_mean(values) for name, values in bad.items()},
         {name: _ratio(quiet[name], bad[name]) for name in quiet},
     )
 
 
 def _ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[float]:
-    logs = estimate(np.log(after / before))
+    logs = estimate_mean(np.log(after / before))
     return [math.exp(logs.mean + end * logs.interval) for end in (0, -1, 1)]
 
 

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import olaf
 from olaf.transport.virtual import VirtualNetwork
 
-from olafctl.control.deploy import deploy, find
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed, find_deployment
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.targets.interface import VirtualTime
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaflab.training.replicas.lossy import LossyPort
 from olaflab.weights.plan import Bits, Plan, Task
 from olafswitch.errors import OlafError, Problem
@@ -47,7 +47,7 @@ class Fanned:
     """Bytes for a player that joins late."""
 
 
-def measure(
+def measure_fan_out(
     plan: Plan, counts: tuple[int, ...], losses: tuple[float, ...], progress: Callable[[str], None]
 ) -> list[Fanned]:
     """Each number of players with each loss, and ``plan.versions`` versions. Raises OlafError."""
@@ -56,8 +56,8 @@ def measure(
     for players in counts:
         bed = testbed(players, plan.target)
         try:
-            deploy(bed, progress, with_hosts=False)
-            bed, running = find(store)
+            deploy_testbed(bed, progress, with_hosts=False)
+            bed, running = find_deployment(store)
             if running is None:
                 raise OlafError(Problem("does not run", NAME))
             for loss in losses:
@@ -65,7 +65,7 @@ def measure(
                 with closing(running.virtual_time()) as engine:
                     found.append(_fan(engine, bed, plan, players, loss))
         finally:
-            destroy(store)
+            destroy_deployment(store)
     return found
 
 
@@ -82,14 +82,14 @@ parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
   - {{count: 1, workers: {players + 1}, name: player, role: player, ports: 1-{_PORTS}, ip: 10.0.1.1}}
 """
-    return load(f"{NAME}.yaml", text)
+    return load_testbed(f"{NAME}.yaml", text)
 
 
 def _fan(engine: VirtualTime, bed: Testbed, plan: Plan, players: int, loss: float) -> Fanned:
     network = VirtualNetwork(EngineMedium(engine, bed), epoch=_BEGINNING)
     (server,), (cluster,) = bed.parameter_servers, bed.clusters
     own, task = (str(server.ip), bed.udp_port), Task(plan)
-    first = address(cluster.workers[0])
+    first = address_of(cluster.workers[0])
     publisher = olaf.Publisher(
         f"{first[0]}:{first[1]}", task.model, mtu=_MTU, port=network.port(own), rate=plan.rate
     )
@@ -97,7 +97,7 @@ def _fan(engine: VirtualTime, bed: Testbed, plan: Plan, players: int, loss: floa
     models: list[dict[str, Bits]] = []
 
     def join(number: int) -> olaf.Subscriber:
-        port = LossyPort(network.port(address(cluster.workers[number])), loss, plan.seed + number)
+        port = LossyPort(network.port(address_of(cluster.workers[number])), loss, plan.seed + number)
         models.append({"w": np.zeros(plan.values, np.uint16)})
         return olaf.Subscriber(f"{own[0]}:{own[1]}", models[-1], port=port)
 

@@ -18,10 +18,10 @@ from olaf.transport.udp import UdpPort
 
 from olafctl.membership.model import Host
 from olafctl.testbed.model import Testbed
-from olaflab.training.cosim.medium import address
+from olaflab.training.cosim.medium import address_of
 from olaflab.training.replicas.lossy import LossyPort
-from olaflab.weights.plan import Outcome, Plan, Played, Published, Task
-from olafswitch.ports.namespace import within
+from olaflab.weights.plan import Plan, Played, Published, Task, WeightsOutcome
+from olafswitch.ports.namespace import run_within
 
 _PUBLISHER = -1
 _ENDING = 120.0
@@ -48,9 +48,9 @@ class Team:
         for number in list(self._processes):
             self._kill(number)
 
-    def run(self, seconds: float, progress: Callable[[str], None]) -> Outcome:
+    def run(self, seconds: float, progress: Callable[[str], None]) -> WeightsOutcome:
         """The whole plan, in at most so many seconds."""
-        plan, outcome, events = self._plan, Outcome(), self._plan.events
+        plan, outcome, events = self._plan, WeightsOutcome(), self._plan.events
         for number in range(plan.players - plan.late):
             self._begin(number)
         self._await(set(self._processes), time.monotonic() + _ENDING, outcome)
@@ -76,7 +76,7 @@ class Team:
             outcome.problems.append(f"{plan.players - len(outcome.played)} players have not ended")
         return outcome
 
-    def _take(self, number: int, message: Any, outcome: Outcome) -> None:
+    def _take(self, number: int, message: Any, outcome: WeightsOutcome) -> None:
         if isinstance(message, Published):
             outcome.published = message
         elif isinstance(message, Played):
@@ -84,7 +84,7 @@ class Team:
         elif isinstance(message, str) and message:
             outcome.problems.append(f"{number}: {message}")
 
-    def _await(self, numbers: set[int], end: float, outcome: Outcome) -> None:
+    def _await(self, numbers: set[int], end: float, outcome: WeightsOutcome) -> None:
         """Until these processes are ready."""
         while numbers and not outcome.problems and time.monotonic() < end:
             for number, message in self._heard():
@@ -125,7 +125,7 @@ def _run(plan: Plan, host: Host, bed: Testbed, number: int, namespace: str | Non
     with suppress(BrokenPipeError):
         try:
             if number == _PUBLISHER:
-                _publish(plan, place, address(bed.clusters[0].workers[0]), namespace, pipe)
+                _publish(plan, place, address_of(bed.clusters[0].workers[0]), namespace, pipe)
             else:
                 (server,) = bed.parameter_servers
                 _play(plan, place, (str(server.ip), bed.udp_port), host.name, number, namespace, pipe)
@@ -136,7 +136,7 @@ def _run(plan: Plan, host: Host, bed: Testbed, number: int, namespace: str | Non
 def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, pipe: Connection) -> None:
     task = Task(plan)
     digests, seconds, times = {}, [], {}
-    publisher = within(
+    publisher = run_within(
         namespace,
         lambda: olaf.Publisher(
             f"{player[0]}:{player[1]}", task.model, rate=plan.rate, mtu=1500, local=f"{own[0]}:{own[1]}"
@@ -183,7 +183,7 @@ def _wait(pipe: Connection, until: Callable[[], bool]) -> None:
 def _play(
     plan: Plan, own: Address, server: Address, name: str, number: int, namespace: str | None, pipe: Connection
 ) -> None:
-    socket = within(namespace, lambda: UdpPort(own))
+    socket = run_within(namespace, lambda: UdpPort(own))
     port = LossyPort(socket, plan.loss, number)
     model = {"w": np.zeros(plan.values, np.uint16)}
     digests, seconds = {}, {}

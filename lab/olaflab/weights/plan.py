@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 
 NAME = "bench-weights"
@@ -72,7 +72,7 @@ class Published:
 
 
 @dataclass
-class Outcome:
+class WeightsOutcome:
     """A run."""
 
     seconds: float = 0.0
@@ -107,7 +107,7 @@ class Task:
         self.changed += len(where)
 
 
-def testbed(plan: Plan) -> Testbed:
+def make_testbed(plan: Plan) -> Testbed:
     """One engine, or two below a third one, with the players below."""
     engine = "indices: 16, slots: 16, beats: 22"
     if plan.levels == 1:
@@ -122,7 +122,7 @@ parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
   - {{count: 1, workers: {plan.players}, name: player, ports: 1-{plan.players}, ip: 10.0.1.1}}
 """
-        return load(f"{NAME}.yaml", text)
+        return load_testbed(f"{NAME}.yaml", text)
     left = -(-plan.players // 2)
     racks = {1: range(left), 2: range(left, plan.players)}
     below = "".join(
@@ -151,4 +151,4 @@ clusters:
   - name: player
     workers:{players}
 """
-    return load(f"{NAME}.yaml", text)
+    return load_testbed(f"{NAME}.yaml", text)

@@ -15,7 +15,7 @@ import numpy as np
 from olafctl import paths
 from olafctl.targets.interface import Progress
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.summary import Estimate, estimate_mean
 from olafswitch.errors import OlafError, Problem
 
 WAYS = ("deltas", "full", "synchronous")
@@ -65,14 +65,14 @@ class Row:
     """Best reward of an answer that needs no learning."""
 
 
-def train(folder: Path, seeds: Sequence[int], settings: Settings, progress: Progress) -> list[Training]:
+def train_ways(folder: Path, seeds: Sequence[int], settings: Settings, progress: Progress) -> list[Training]:
     """Every way with every seed; runs that ``folder`` holds already are not repeated.
 
     Raises OlafError when the example fails.
     """
     runs = Runs(Training, folder, progress)
     return [
-        runs.of(way, seed, dict(settings), partial(_run, way, seed, settings))
+        runs.run_of(way, seed, dict(settings), partial(_run, way, seed, settings))
         for seed in seeds
         for way in WAYS
     ]
@@ -90,7 +90,7 @@ def _run(way: str, seed: int, settings: Settings) -> Training:
     return Training(**json.loads(ended.stdout))
 
 
-def summary(trainings: Sequence[Training]) -> list[Row]:
+def summarise_ways(trainings: Sequence[Training]) -> list[Row]:
     """Estimates over the seeds, which are the same of every way."""
     by_way = {way: [one for one in trainings if one.way == way] for way in WAYS}
     deltas = np.array([one.end for one in by_way["deltas"]])
@@ -105,12 +105,12 @@ def summary(trainings: Sequence[Training]) -> list[Row]:
             Row(
                 way,
                 len(runs),
-                estimate(ends),
-                estimate(ends - starts),
-                estimate(deltas - ends),
-                estimate(np.array([one.bytes / 1e6 for one in runs])),
-                estimate(np.array([one.lost * one.seconds for one in runs])),
-                estimate(np.array([float(one.refused) for one in runs])),
+                estimate_mean(ends),
+                estimate_mean(ends - starts),
+                estimate_mean(deltas - ends),
+                estimate_mean(np.array([one.bytes / 1e6 for one in runs])),
+                estimate_mean(np.array([one.lost * one.seconds for one in runs])),
+                estimate_mean(np.array([float(one.refused) for one in runs])),
                 dict(sorted(staleness.items())),
                 max([0.0, *(reward for one in runs for reward in one.trivial.values())]),
             )

@@ -45,7 +45,7 @@ class Case:
         ulp = self.changed * (gap + 0.25 + _FAR)
         payload = self.parameters * min(ulp, 1 + 2 * _FAR * self.changed, 2.0)
         each = self.mtu + ETHERNET.size
-        return payload * each / issues.room(self.mtu)
+        return payload * each / issues.payload_room(self.mtu)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Way:
     """Until all players have it installed."""
 
 
-def compare(case: Case) -> Mapping[str, Way]:
+def compare_ways(case: Case) -> Mapping[str, Way]:
     """Every way, by its name. Copies of a full model cost no coding."""
     framed = (case.mtu + ETHERNET.size) / (case.mtu - IPV4.size - UDP.size)
     coding = case.full / case.encode + case.full / case.decode
@@ -78,7 +78,7 @@ def compare(case: Case) -> Mapping[str, Way]:
     }
 
 
-def advice(case: Case, ways: Mapping[str, Way]) -> str:
+def give_advice(case: Case, ways: Mapping[str, Way]) -> str:
     """What to do, in a sentence."""
     olaf, ring = ways["deltas, multicast (Olaf)"], ways["full, a ring or tree (NCCL)"]
     if olaf.seconds >= ring.seconds:

@@ -11,23 +11,23 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from olafctl.control.hosts import namespaces
-from olafctl.control.hosts.network import Network, Stack, Surroundings
+from olafctl.control.hosts.network import HostNetwork, HostStack, Surroundings
 from olafctl.network import interfaces
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _RECORD = "hosts.json"
-_NOTHING = Network((), Surroundings((), (), ()))
+_NOTHING = HostNetwork((), Surroundings((), (), ()))
 
 
 @dataclass(frozen=True)
 class Changes:
     """What has to be done to the hosts, by name."""
 
-    make: tuple[Stack, ...]
+    make: tuple[HostStack, ...]
     remove: tuple[str, ...]
-    adapt: tuple[Stack, ...]
+    adapt: tuple[HostStack, ...]
     """Hosts that only learn other routes and neighbours."""
-    plug: tuple[Stack, ...] = ()
+    plug: tuple[HostStack, ...] = ()
     """Hosts whose interface is made again, in the namespace that they have: what runs in it stays."""
 
     def lines(self) -> Sequence[str]:
@@ -41,14 +41,14 @@ class Changes:
         ]
 
 
-def wanted(state: Path) -> bool:
+def are_wanted(state: Path) -> bool:
     """Return whether the deployment in ``state`` is to have hosts."""
     return (state / _RECORD).exists()
 
 
-def changes(state: Path, network: Network) -> Changes:
+def plan_changes(state: Path, network: HostNetwork) -> Changes:
     """Return what makes the hosts of ``state`` those of ``network``."""
-    known, there = _load(state), interfaces.hosts_of(state)
+    known, there = _load_record(state), interfaces.hosts_of(state)
     homes = {stack.name: stack for stack in known.stacks if stack.name in there}
     whole = {name: stack for name, stack in homes.items() if namespaces.is_whole(state, name)}
     kept = tuple(stack for stack in network.stacks if whole.get(stack.name) == stack)
@@ -63,52 +63,54 @@ def changes(state: Path, network: Network) -> Changes:
     return Changes(make, remove, () if network.surroundings == known.surroundings else kept, plug)
 
 
-def bring(state: Path, network: Network) -> Changes:
+def bring_hosts(state: Path, network: HostNetwork) -> Changes:
     """Make the hosts of ``state`` those of ``network``; those that fit are left alone. Returns what it did.
 
     Raises OlafError; the record then holds what is complete.
     """
-    todo = changes(state, network)
-    if wanted(state) and not todo.lines():
+    todo = plan_changes(state, network)
+    if are_wanted(state) and not todo.lines():
         return todo
     kept = [stack for stack in network.stacks if stack not in (*todo.make, *todo.plug)]
     unplugged = [replace(stack, parent="") for stack in todo.plug]
-    _save(state, Network((*kept, *unplugged), _NOTHING.surroundings if todo.adapt else network.surroundings))
+    _save_record(
+        state, HostNetwork((*kept, *unplugged), _NOTHING.surroundings if todo.adapt else network.surroundings)
+    )
     for name in todo.remove:
-        namespaces.remove(state, name)
-    namespaces.unplug(state, todo.plug)
-    namespaces.adapt(state, todo.adapt, network.surroundings)
-    namespaces.make(state, todo.make)
-    namespaces.plug(state, (*todo.plug, *todo.make), network.surroundings)
-    _save(state, network)
+        namespaces.remove_namespace(state, name)
+    namespaces.unplug_interfaces(state, todo.plug)
+    namespaces.adapt_routes(state, todo.adapt, network.surroundings)
+    namespaces.make_namespaces(state, todo.make)
+    namespaces.plug_interfaces(state, (*todo.plug, *todo.make), network.surroundings)
+    _save_record(state, network)
     return todo
 
 
-def note(state: Path) -> None:
+def note_wanted(state: Path) -> None:
     """Write down that hosts are wanted, which are elsewhere."""
-    _save(state, _NOTHING)
+    _save_record(state, _NOTHING)
 
 
-def nothing(state: Path) -> Changes:
+def plan_removal(state: Path) -> Changes:
     """Return what takes every host of ``state`` away."""
     return Changes((), tuple(interfaces.hosts_of(state)), ())
 
 
 def take_away(state: Path) -> Changes:
     """Remove every host of ``state``, and what runs in it. Returns what it did. Raises OlafError."""
-    todo = nothing(state)
+    todo = plan_removal(state)
     for name in todo.remove:
-        namespaces.remove(state, name)
+        namespaces.remove_namespace(state, name)
     (state / _RECORD).unlink(missing_ok=True)
     return todo
 
 
-def missing(state: Path) -> Sequence[Stack]:
+def missing_hosts(state: Path) -> Sequence[HostStack]:
     """Return the hosts that should be there and are not whole."""
-    return [stack for stack in _load(state).stacks if not namespaces.is_whole(state, stack.name)]
+    return [stack for stack in _load_record(state).stacks if not namespaces.is_whole(state, stack.name)]
 
 
-def show(state: Path) -> list[dict[str, str]]:
+def show_hosts(state: Path) -> list[dict[str, str]]:
     """Return each host's name, address and namespace, as JSON."""
     return [
         {
@@ -118,18 +120,18 @@ def show(state: Path) -> list[dict[str, str]]:
             "behind": stack.parent,
             "namespace": interfaces.host_namespace_of(state, stack.name),
         }
-        for stack in _load(state).stacks
+        for stack in _load_record(state).stacks
     ]
 
 
-def names(state: Path) -> set[str]:
+def host_names(state: Path) -> set[str]:
     """Return the hosts that have namespaces of their own."""
-    return {stack.name for stack in _load(state).stacks}
+    return {stack.name for stack in _load_record(state).stacks}
 
 
 def namespace_of(state: Path, host: str) -> str:
     """Return the namespace of ``host``. Raises BadInput when it has none."""
-    known = names(state)
+    known = host_names(state)
     if not known:
         what = "its hosts have no namespaces of their own"
         raise BadInput(Problem(what, state.name, "as root: olafctl deploy --hosts TESTBED"))
@@ -140,44 +142,44 @@ def namespace_of(state: Path, host: str) -> str:
 
 
 @contextmanager
-def paused(state: Path) -> Iterator[None]:
+def pause_during(state: Path) -> Iterator[None]:
     """Yield the hosts hear and say nothing meanwhile: frames that a test sends in their name are not
     answered by their kernels. Raises OlafError; those that can be are connected again then too."""
     try:
-        pause(state)
+        pause_hosts(state)
         yield
     finally:
-        connect(state)
+        connect_hosts(state)
 
 
-def pause(state: Path) -> None:
+def pause_hosts(state: Path) -> None:
     """Begin the pause of every host. Raises OlafError."""
-    for stack in _load(state).stacks:
+    for stack in _load_record(state).stacks:
         namespaces.set_up(state, stack.name, False)
 
 
-def connect(state: Path) -> None:
+def connect_hosts(state: Path) -> None:
     """End the pause of every host. Raises OlafError for those that are gone."""
-    known, problems = _load(state), list[Problem]()
+    known, problems = _load_record(state), list[Problem]()
     for stack in known.stacks:
         try:
             namespaces.set_up(state, stack.name, True)
-            namespaces.adapt(state, [stack], known.surroundings)
+            namespaces.adapt_routes(state, [stack], known.surroundings)
         except OlafError as error:
             problems.extend(error.problems)
     if problems:
         raise OlafError(*problems)
 
 
-def _save(state: Path, network: Network) -> None:
+def _save_record(state: Path, network: HostNetwork) -> None:
     new = state / f"{_RECORD}.new"
     new.write_text(json.dumps(asdict(network), indent=1) + "\n")
     new.replace(state / _RECORD)
 
 
-def _load(state: Path) -> Network:
+def _load_record(state: Path) -> HostNetwork:
     """Return what was written down; nothing when it cannot be read, so that all is made again."""
     try:
-        return Network.from_json(json.loads((state / _RECORD).read_text()))
+        return HostNetwork.from_json(json.loads((state / _RECORD).read_text()))
     except (OSError, ValueError, KeyError, TypeError):
         return _NOTHING

@@ -10,10 +10,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from olafctl.control.hosts.network import Stack, Surroundings
+from olafctl.control.hosts.network import HostStack, Surroundings
 from olafctl.network import interfaces, ip
 from olafctl.targets import processes
-from olafswitch.ports.namespace import exists, within
+from olafswitch.ports.namespace import namespace_exists, run_within
 
 INTERFACE = "eth0"
 MTU = 9000
@@ -22,15 +22,15 @@ _IFF_UP = 1
 _REQUEST = struct.Struct("16sH22x")
 
 
-def make(state: Path, stacks: Sequence[Stack]) -> None:
+def make_namespaces(state: Path, stacks: Sequence[HostStack]) -> None:
     """Make a namespace for each of ``stacks``, without its interface. Raises OlafError."""
     interfaces.add_namespaces(state, [interfaces.host_namespace_of(state, stack.name) for stack in stacks])
 
 
-def plug(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> None:
+def plug_interfaces(state: Path, stacks: Sequence[HostStack], surroundings: Surroundings) -> None:
     """Give each of ``stacks`` its interface, complete. Raises OlafError; what was made until then stays."""
     names = {stack.name: interfaces.host_namespace_of(state, stack.name) for stack in stacks}
-    ip.batch(
+    ip.run_batch(
         ["-n", interfaces.namespace_of(state)],
         [
             f"link add link {stack.parent} name {INTERFACE} address {stack.mac} "
@@ -43,43 +43,43 @@ def plug(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> No
         lines = [
             f"link set dev {INTERFACE} addrgenmode none mtu {MTU} up",
             f"addr add {stack.ip}/32 dev {INTERFACE}",
-            *_lines(stack, surroundings),
+            *_route_lines(stack, surroundings),
         ]
-        ip.batch(["-n", names[stack.name]], lines, state)
+        ip.run_batch(["-n", names[stack.name]], lines, state)
 
 
-def unplug(state: Path, stacks: Sequence[Stack]) -> None:
+def unplug_interfaces(state: Path, stacks: Sequence[HostStack]) -> None:
     """Take the interfaces of ``stacks`` away, as far as they are there; what runs in the namespaces stays."""
     for stack in stacks:
         name = interfaces.host_namespace_of(state, stack.name)
         ip.try_to(["-n", name, "link", "delete", "dev", INTERFACE])
 
 
-def adapt(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> None:
+def adapt_routes(state: Path, stacks: Sequence[HostStack], surroundings: Surroundings) -> None:
     """Give hosts that are there other routes and neighbours. Raises OlafError."""
     for stack in stacks:
         lines = [f"route flush dev {INTERFACE}", f"neigh flush dev {INTERFACE} nud all"]
-        ip.batch(
+        ip.run_batch(
             ["-n", interfaces.host_namespace_of(state, stack.name)],
-            [*lines, *_lines(stack, surroundings)],
+            [*lines, *_route_lines(stack, surroundings)],
             state,
         )
 
 
-def remove(state: Path, host: str) -> None:
+def remove_namespace(state: Path, host: str) -> None:
     """Remove a host's namespace, and end what runs in it; one that is not there is fine. Raises OlafError."""
     name = interfaces.host_namespace_of(state, host)
-    if exists(name):
+    if namespace_exists(name):
         processes.end_in(name)
         # Freed with the namespace, the interface would hold its address too long for a host made again.
         ip.try_to(["-n", name, "link", "delete", "dev", INTERFACE])
-        ip.run(["netns", "delete", name], state)
+        ip.run_ip(["netns", "delete", name], state)
 
 
 def is_whole(state: Path, host: str) -> bool:
     """Return whether a host's namespace is there and its interface is up."""
     try:
-        return within(interfaces.host_namespace_of(state, host), _is_up)
+        return run_within(interfaces.host_namespace_of(state, host), _is_up)
     except OSError:
         return False
 
@@ -87,7 +87,7 @@ def is_whole(state: Path, host: str) -> bool:
 def set_up(state: Path, host: str, up: bool) -> None:
     """Switch a host's interface on or off; while off it forgets its routes. Raises OlafError."""
     name = interfaces.host_namespace_of(state, host)
-    ip.run(["-n", name, "link", "set", "dev", INTERFACE, "up" if up else "down"], state)
+    ip.run_ip(["-n", name, "link", "set", "dev", INTERFACE, "up" if up else "down"], state)
 
 
 def _is_up() -> bool:
@@ -96,7 +96,7 @@ def _is_up() -> bool:
     return bool(_REQUEST.unpack(answer)[1] & _IFF_UP)
 
 
-def _lines(stack: Stack, surroundings: Surroundings) -> Iterator[str]:
+def _route_lines(stack: HostStack, surroundings: Surroundings) -> Iterator[str]:
     for net in surroundings.on_link:
         yield f"route replace {net} dev {INTERFACE} scope link"
     for route in surroundings.routes:

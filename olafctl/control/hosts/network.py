@@ -9,14 +9,14 @@ from typing import Any
 from olafctl.membership.model import Host, default_mac
 from olafctl.testbed.model import Testbed
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from olafswitch.ports.transport import Transport
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 
 
 @dataclass(frozen=True)
-class Stack:
+class HostStack:
     """One host's own interface, on top of a front port's host side; several hosts may share a port."""
 
     name: str
@@ -25,13 +25,13 @@ class Stack:
     mac: str
     ip: str
 
-    def is_host(self, other: "Stack") -> bool:
+    def is_host(self, other: "HostStack") -> bool:
         """Return whether both are the same host, at whatever port."""
         return (self.name, self.mac, self.ip) == (other.name, other.mac, other.ip)
 
 
 @dataclass(frozen=True)
-class Route:
+class HostRoute:
     """A prefix that is not a host's; without a gateway its addresses are requested by ARP."""
 
     prefix: str
@@ -46,83 +46,83 @@ class Surroundings:
     """Prefixes that cover the hosts' addresses and no other."""
     neighbours: tuple[tuple[str, str], ...]
     """Address and MAC of each."""
-    routes: tuple[Route, ...]
+    routes: tuple[HostRoute, ...]
 
 
 @dataclass(frozen=True)
-class Network:
+class HostNetwork:
     """The hosts of a deployment."""
 
-    stacks: tuple[Stack, ...]
+    stacks: tuple[HostStack, ...]
     surroundings: Surroundings
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Network":
+    def from_json(cls, record: Mapping[str, Any]) -> "HostNetwork":
         """From what ``asdict`` made of one. Raises KeyError, TypeError or ValueError for anything else."""
         around = record["surroundings"]
         return cls(
-            tuple(Stack(**stack) for stack in record["stacks"]),
+            tuple(HostStack(**stack) for stack in record["stacks"]),
             Surroundings(
                 tuple(around["on_link"]),
                 tuple((address, mac) for address, mac in around["neighbours"]),
-                tuple(Route(**route) for route in around["routes"]),
+                tuple(HostRoute(**route) for route in around["routes"]),
             ),
         )
 
 
-def everyone(testbed: Testbed) -> tuple[Host, ...]:
+def all_hosts(testbed: Testbed) -> tuple[Host, ...]:
     """Return every host of ``testbed``: parameter servers, workers, others."""
     return (*testbed.parameter_servers, *testbed.workers, *testbed.hosts)
 
 
-def network(testbed: Testbed, attachments: Sequence[Attachment]) -> Network:
+def placed_network(testbed: Testbed, attachments: Sequence[Attachment]) -> HostNetwork:
     """Return the hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no
     stack, nor those behind an interface that was moved away, to be plugged into something else."""
-    return placed(planned(testbed), attachments)
+    return place_network(plan_network(testbed), attachments)
 
 
-def planned(testbed: Testbed) -> Network:
+def plan_network(testbed: Testbed) -> HostNetwork:
     """As :func:`network`, of every host, with its port's number for the interface."""
-    stacks = (Stack(host.name, str(host.port), host.mac, str(host.ip)) for host in everyone(testbed))
-    return Network(tuple(stacks), _surroundings(testbed))
+    stacks = (HostStack(host.name, str(host.port), host.mac, str(host.ip)) for host in all_hosts(testbed))
+    return HostNetwork(tuple(stacks), _find_surroundings(testbed))
 
 
-def placed(found: Network, attachments: Sequence[Attachment]) -> Network:
+def place_network(found: HostNetwork, attachments: Sequence[Attachment]) -> HostNetwork:
     """As :func:`network`, of what :func:`planned` gave."""
     parents = {str(each.number): each.path for each in attachments if _is_here(each)}
     stacks = (replace(each, parent=parents[each.parent]) for each in found.stacks if each.parent in parents)
-    return Network(tuple(stacks), found.surroundings)
+    return HostNetwork(tuple(stacks), found.surroundings)
 
 
 def without_stack(testbed: Testbed, attachments: Sequence[Attachment]) -> Sequence[str]:
     """Return the hosts that :func:`network` leaves out."""
-    found = {stack.name for stack in network(testbed, attachments).stacks}
-    return [host.name for host in everyone(testbed) if host.name not in found]
+    found = {stack.name for stack in placed_network(testbed, attachments).stacks}
+    return [host.name for host in all_hosts(testbed) if host.name not in found]
 
 
 def _is_here(attachment: Attachment) -> bool:
     if attachment.transport not in _INTERFACES:
         return False
     try:
-        within(attachment.namespace, lambda: if_nametoindex(attachment.path))
+        run_within(attachment.namespace, lambda: if_nametoindex(attachment.path))
     except OSError:
         return False
     return True
 
 
-def _surroundings(testbed: Testbed) -> Surroundings:
-    known = {host.ip: host.mac for host in everyone(testbed)}
+def _find_surroundings(testbed: Testbed) -> Surroundings:
+    known = {host.ip: host.mac for host in all_hosts(testbed)}
     if testbed.root.address is not None:
         known[testbed.root.address] = default_mac(testbed.root.address)
     nets = collapse_addresses(IPv4Network(address) for address in known)
     return Surroundings(
         tuple(str(net) for net in nets),
         tuple((str(address), mac) for address, mac in known.items()),
-        tuple(Route(str(each.prefix), _gateway(testbed, each.port)) for each in testbed.routes),
+        tuple(HostRoute(str(each.prefix), _find_gateway(testbed, each.port)) for each in testbed.routes),
     )
 
 
-def _gateway(testbed: Testbed, port: int) -> str | None:
+def _find_gateway(testbed: Testbed, port: int) -> str | None:
     """Return the first host behind ``port``."""
-    addresses: list[IPv4Address] = [host.ip for host in everyone(testbed) if host.port == port]
+    addresses: list[IPv4Address] = [host.ip for host in all_hosts(testbed) if host.port == port]
     return str(addresses[0]) if addresses else None

@@ -13,7 +13,7 @@ _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
 
-def command(state: Path, host: str, line: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
+def host_command(state: Path, host: str, line: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
     """Return the command that runs ``line`` as ``host`` of the deployment in ``state``, and its environment.
 
     Raises BadInput without such a host, MissingTool, with a shell's exit code, without such a program,

@@ -52,13 +52,13 @@ class Calls:
         """``owned`` loses what is let go."""
         self.owned = owned
 
-    def answer(self, call: str, request: Any) -> Any:
+    def answer_call(self, call: str, request: Any) -> Any:
         """Return the answer of one call. Raises OlafError."""
         return _ANSWERS[call](self, request)
 
     def watch(self, request: Any, alive: Callable[[], bool]) -> Iterator[Any]:
         """Events as they come, while ``alive``. Raises OlafError."""
-        controller = self.controller(request.deployment)
+        controller = self.controller_of(request.deployment)
         since = convert.revision_of(request)
         if since is None:
             since = controller.status(summary=True).revision
@@ -66,11 +66,11 @@ class Calls:
             for event in events:
                 yield from convert.event_messages(event)
 
-    def controller(self, deployment: str) -> Controller:
+    def controller_of(self, deployment: str) -> Controller:
         """Return the controller of one deployment. Raises BadInput."""
-        return self._chosen(deployment).controller
+        return self._choose_owned(deployment).controller
 
-    def _chosen(self, deployment: str) -> Owned:
+    def _choose_owned(self, deployment: str) -> Owned:
         known = ", ".join(sorted(self.owned))
         if not deployment and len(self.owned) == 1:
             return next(iter(self.owned.values()))
@@ -81,9 +81,9 @@ class Calls:
             raise BadInput(Problem(what, "deployment", f"one of: {known}"))
         return self.owned[deployment]
 
-    def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
+    def _carry_out(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
         """Return the answer of one operation. Raises OlafError."""
-        owned = self._chosen(request.deployment)
+        owned = self._choose_owned(request.deployment)
         answer = owned.admission.submit(ask(owned.operations))
         with suppress(TookTooLong):
             return answer.result(_TIMEOUT)
@@ -97,57 +97,57 @@ class Calls:
             raise OlafError(Problem(what, owned.controller.name, "see the status")) from None
 
     def _on_cluster(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
-        return convert.cluster_message(self._done(request, ask))
+        return convert.cluster_message(self._carry_out(request, ask))
 
     def _on_worker(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
-        return convert.worker_message(self._done(request, ask))
+        return convert.worker_message(self._carry_out(request, ask))
 
-    def _join(self, request: Any) -> Any:
-        wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
+    def _join_member(self, request: Any) -> Any:
+        wish = convert.member_wish(request, self._choose_owned(request.deployment).udp_port)
         return self._on_worker(request, lambda ask: ask.join(wish))
 
-    def _halt(self, request: Any, halted: bool) -> Any:
+    def _set_halted(self, request: Any, halted: bool) -> Any:
         answer = self._on_cluster(request, lambda ask: ask.set_halted(request.cluster, halted))
-        self._chosen(request.deployment).notices.halt(answer.name, halted)
+        self._choose_owned(request.deployment).notices.send_halt(answer.name, halted)
         return answer
 
-    def _help(self, request: Any) -> Any:
-        notices = self._chosen(request.deployment).notices
-        asked = notices.help(request.cluster, request.segment, request.round, request.worker)
+    def _ask_for_help(self, request: Any) -> Any:
+        notices = self._choose_owned(request.deployment).notices
+        asked = notices.ask_for_help(request.cluster, request.segment, request.round, request.worker)
         return olaf_pb2.HelpAnswer(asked=asked)
 
     def _let_go(self, request: Any) -> Any:
-        owned = self._chosen(request.deployment)
+        owned = self._choose_owned(request.deployment)
         if self.owned.pop(owned.controller.name, None) is not None:
             owned.let_go()
         return olaf_pb2.Nothing()
 
     def _delete_cluster(self, request: Any) -> Any:
-        answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
+        answer = self._carry_out(request, lambda ask: ask.delete_cluster(request.cluster))
         return olaf_pb2.DeleteClusterAnswer(members=answer["members"])
 
-    def _status(self, request: Any) -> Any:
-        chosen = [self._chosen(request.deployment)] if request.deployment else self.owned.values()
+    def _get_status(self, request: Any) -> Any:
+        chosen = [self._choose_owned(request.deployment)] if request.deployment else self.owned.values()
         return olaf_pb2.GetStatusAnswer(
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
-    def _queues(self, request: Any) -> Any:
-        owned = self._chosen(request.deployment)
+    def _get_queues(self, request: Any) -> Any:
+        owned = self._choose_owned(request.deployment)
         queues: Mapping[str, Mapping[str, int]] = {}
         try:
             queues = owned.controller.southbound.queue_registers()
         except OlafError:
             if owned.controller.status(summary=True).ready:
                 raise
-        message = convert.queues_message(queues, dict(owned.messages), owned.ages.known())
-        message.staleness.extend(owned.staleness.known().values())
-        message.heads.extend(owned.heads.known().values())
-        message.players.extend(owned.players.known().values())
+        message = convert.queues_message(queues, dict(owned.messages), owned.ages.recent_reports())
+        message.staleness.extend(owned.staleness.recent_reports().values())
+        message.heads.extend(owned.heads.recent_reports().values())
+        message.players.extend(owned.players.recent_reports().values())
         return message
 
-    def _prove(self, request: Any) -> Any:
-        proof = self._chosen(request.deployment).admission.prove(request.cluster, request.period)
+    def _prove_objectives(self, request: Any) -> Any:
+        proof = self._choose_owned(request.deployment).admission.prove(request.cluster, request.period)
         try:
             proof.result(_TIMEOUT)
         except TookTooLong:
@@ -156,7 +156,7 @@ class Calls:
 
     def _report_ages(self, request: Any) -> Any:
         """Keep what is known of clusters that exist; what names others is refused after that."""
-        owned = self._chosen(request.deployment)
+        owned = self._choose_owned(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         convert.check_reports(request)
         owned.ages.put({each.name: each.value for each in request.ages if each.name in known})
@@ -175,7 +175,7 @@ _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
         r, lambda ask: ask.create_cluster(convert.cluster_wish(r))
     ),
     "DeleteCluster": Calls._delete_cluster,
-    "Join": Calls._join,
+    "Join": Calls._join_member,
     "Leave": lambda self, r: self._on_worker(r, lambda ask: ask.leave(r.worker)),
     "MoveWorker": lambda self, r: self._on_worker(r, lambda ask: ask.move(r.worker, r.cluster, r.port)),
     "SetThreshold": lambda self, r: self._on_cluster(
@@ -194,13 +194,13 @@ _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
     "FBcast": lambda self, r: self._on_cluster(
         r, lambda ask: ask.command(Command.FBCAST, r.cluster, convert.segment_of(r))
     ),
-    "Help": Calls._help,
+    "Help": Calls._ask_for_help,
     "LetGo": Calls._let_go,
-    "Backup": lambda self, r: olaf_pb2.BackupAnswer(file=self.controller(r.deployment).backup().encode()),
-    "Halt": lambda self, r: self._halt(r, True),
-    "Resume": lambda self, r: self._halt(r, False),
-    "GetStatus": Calls._status,
-    "GetQueues": Calls._queues,
+    "Backup": lambda self, r: olaf_pb2.BackupAnswer(file=self.controller_of(r.deployment).backup().encode()),
+    "Halt": lambda self, r: self._set_halted(r, True),
+    "Resume": lambda self, r: self._set_halted(r, False),
+    "GetStatus": Calls._get_status,
+    "GetQueues": Calls._get_queues,
     "ReportAges": Calls._report_ages,
-    "Prove": Calls._prove,
+    "Prove": Calls._prove_objectives,
 }

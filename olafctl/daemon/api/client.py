@@ -31,13 +31,13 @@ def default_address() -> str:
     return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
 
 
-def listens() -> bool:
+def daemon_listens() -> bool:
     """Return whether a daemon seems to be at the address of this user's."""
     path = addresses.socket_of(default_address())
     return path is not None and path.exists()
 
 
-class Client:
+class DaemonClient:
     """A connection to a daemon. ``certificates`` is a folder with ca.pem, client.pem and client.key.
 
     Raises BadInput for an address or a folder that cannot be used. Calls raise OlafError: with the daemon's
@@ -59,15 +59,15 @@ class Client:
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
         addresses.check_form(self.address)
         here = addresses.socket_of(self.address) is not None  # which has no TLS
-        access = None if place is None or here else credentials.access(place)
+        access = None if place is None or here else credentials.read_access(place)
         self._certificate = None if access is None else access.certificate
         try:
-            name, self._folder = addresses.short(self.address)
+            name, self._folder = addresses.shorten_address(self.address)
         except OSError as error:
-            raise self._silent(error.strerror or str(error)) from None
-        self._channel = credentials.channel(name, access and access.credentials())
+            raise self._silence_problem(error.strerror or str(error)) from None
+        self._channel = credentials.open_channel(name, access and access.credentials())
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> "DaemonClient":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -88,7 +88,7 @@ class Client:
         try:
             data = call(request.SerializeToString(), timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise self._problem(error) from None
+            raise self._problem_of(error) from None
         return CALLS[name].answer.FromString(data)
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
@@ -101,11 +101,11 @@ class Client:
             for data in stream:
                 yield olaf_pb2.Event.FromString(data)
         except grpc.RpcError as error:
-            raise self._problem(error) from None
+            raise self._problem_of(error) from None
         finally:
             stream.cancel()
 
-    def _problem(self, error: Any) -> OlafError:
+    def _problem_of(self, error: Any) -> OlafError:
         metadata = dict(error.trailing_metadata() or ())
         if LEADER in metadata:
             return NotLeader(metadata[LEADER], metadata.get(TROUBLE, b"").decode())
@@ -125,9 +125,9 @@ class Client:
                 return OlafError(
                     Problem(f"the daemon cannot be talked to: {found[0]}", self.address, found[1])
                 )
-        return self._silent(trouble.reason(details))
+        return self._silence_problem(trouble.shorten_reason(details))
 
-    def _silent(self, reason: str) -> OlafError:
+    def _silence_problem(self, reason: str) -> OlafError:
         remedy = f"olafctl daemon starts it; {ADDRESS} names another address"
         return OlafError(Problem(f"no daemon answers: {reason}", self.address, remedy))
 

@@ -23,15 +23,15 @@ _MOST_BINS = 66
 
 def cluster_message(row: Row) -> Any:
     """Return a cluster as :meth:`Cluster.shown` shows it."""
-    fields = {**row, "mode": _number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
+    fields = {**row, "mode": _enum_number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
     if fields["reward_threshold"] == "off":
         fields |= {"reward_threshold": None, "reward_off": True}
-    return olaf_pb2.Cluster(**_present(fields))
+    return olaf_pb2.Cluster(**_present_fields(fields))
 
 
 def worker_message(row: Row) -> Any:
     """Return a member's row."""
-    return olaf_pb2.Worker(**{**row, "kind": _number(olaf_pb2.Kind, row["kind"])})
+    return olaf_pb2.Worker(**{**row, "kind": _enum_number(olaf_pb2.Kind, row["kind"])})
 
 
 def event_messages(event: Event) -> list[Any]:
@@ -67,11 +67,11 @@ def queues_message(
     """Registers by engine, control messages by what became of them, and ages in ns by cluster."""
     return olaf_pb2.Queues(
         queues=[
-            olaf_pb2.Queue(engine=engine, registers=_counts(registers))
+            olaf_pb2.Queue(engine=engine, registers=_count_messages(registers))
             for engine, registers in queues.items()
         ],
-        messages=_counts(messages),
-        ages=_counts(ages),
+        messages=_count_messages(messages),
+        ages=_count_messages(ages),
     )
 
 
@@ -82,8 +82,8 @@ def cluster_wish(request: Any) -> Cluster:
         values=request.values,
         mode=mode_of(request) if request.mode else None,
         threshold=request.threshold,
-        reward_threshold="off" if request.reward_off else _optional(request, "reward_threshold"),
-        staleness_bound=_optional(request, "staleness_bound"),
+        reward_threshold="off" if request.reward_off else _optional_field(request, "reward_threshold"),
+        staleness_bound=_optional_field(request, "staleness_bound"),
         key=request.key.lower(),
         open=request.open,
         objective=request.objective,
@@ -95,12 +95,12 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
     """Return the wish of a JoinRequest, with ``udp_port`` when it names none. Raises BadInput."""
     return MemberWish(
         cluster=request.cluster,
-        ip=_address(request.ip),
+        ip=_parse_address(request.ip),
         port=request.port,
         udp_port=request.udp_port or udp_port,
         name=request.name,
         mac=request.mac,
-        kind=Kind(_name(olaf_pb2.Kind, request.kind)),
+        kind=Kind(_enum_name(olaf_pb2.Kind, request.kind)),
         worker_id=request.worker_id,
         values=request.values,
         mtu=request.mtu,
@@ -128,12 +128,12 @@ def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
     """Return the clusters of a deployment's status, with their members."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
-        row = {**_fields(message), "kind": _name(olaf_pb2.Kind, message.kind)}
+        row = {**_fields_of(message), "kind": _enum_name(olaf_pb2.Kind, message.kind)}
         workers.setdefault(message.cluster, []).append(Member.from_row(row))
     clusters = []
     for message in deployment.clusters:
-        mode = _name(olaf_pb2.Mode, message.mode) if message.mode else None
-        row = {**_fields(message), "mode": mode, "key": ""}
+        mode = _enum_name(olaf_pb2.Mode, message.mode) if message.mode else None
+        row = {**_fields_of(message), "mode": mode, "key": ""}
         del row["keyed"]
         if row.pop("reward_off"):
             row["reward_threshold"] = "off"
@@ -142,7 +142,7 @@ def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
     return tuple(clusters)
 
 
-def _fields(message: Any) -> Row:
+def _fields_of(message: Any) -> Row:
     """Return a message's fields by name; None for an optional one that is absent."""
     fields = message.DESCRIPTOR.fields
     return {
@@ -157,26 +157,26 @@ def mode_of(request: Any) -> Mode:
     """Return the mode that a request names. Raises BadInput."""
     if not request.mode:
         raise BadInput(Problem("is missing", "mode", f"give one of {WORDS}"))
-    return Mode(_name(olaf_pb2.Mode, request.mode))
+    return Mode(_enum_name(olaf_pb2.Mode, request.mode))
 
 
 def reward_of(request: Any) -> Reward | None:
     """Return the reward rule that a SetRewardRequest asks for."""
     if request.engines_own:
         return None
-    threshold: float | None = _optional(request, "reward_threshold")
+    threshold: float | None = _optional_field(request, "reward_threshold")
     return "off" if threshold is None else threshold
 
 
 def bound_of(request: Any) -> int | None:
     """Return the bound of a SetStalenessRequest; None for off."""
-    bound: int | None = _optional(request, "staleness_bound")
+    bound: int | None = _optional_field(request, "staleness_bound")
     return bound
 
 
 def segment_of(request: Any) -> int | None:
     """Return the segment of a request; None for all."""
-    segment: int | None = _optional(request, "segment")
+    segment: int | None = _optional_field(request, "segment")
     return segment
 
 
@@ -188,26 +188,26 @@ def revision_of(request: Any) -> int | None:
     return int(token) if token else None
 
 
-def _optional(request: Any, field: str) -> Any:
+def _optional_field(request: Any, field: str) -> Any:
     return getattr(request, field) if request.HasField(field) else None
 
 
-def _present(row: Row) -> Row:
+def _present_fields(row: Row) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _number(enum: Any, value: str) -> int:
+def _enum_number(enum: Any, value: str) -> int:
     return int(enum.Value(value.upper().replace("-", "_")))
 
 
-def _name(enum: Any, number: int) -> str:
+def _enum_name(enum: Any, number: int) -> str:
     if number not in enum.values():
         known, what = ", ".join(enum.keys()), enum.DESCRIPTOR.name
         raise BadInput(Problem(f"{number} is not one of {what}", what.lower(), f"one of: {known}"))
     return str(enum.Name(number)).lower().replace("_", "-")
 
 
-def _address(text: str) -> IPv4Address:
+def _parse_address(text: str) -> IPv4Address:
     try:
         return IPv4Address(text)
     except AddressValueError:
@@ -216,5 +216,5 @@ def _address(text: str) -> IPv4Address:
         ) from None
 
 
-def _counts(counted: Mapping[str, int]) -> list[Any]:
+def _count_messages(counted: Mapping[str, int]) -> list[Any]:
     return [olaf_pb2.Count(name=name, value=value) for name, value in counted.items()]

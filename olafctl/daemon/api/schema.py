@@ -11,7 +11,7 @@ _SERVICE = olaf_pb2.DESCRIPTOR.services_by_name["Olaf"]
 SERVICE: str = _SERVICE.full_name
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """Its messages' classes."""
 
     request: Any
@@ -20,8 +20,8 @@ class Call(NamedTuple):
     """Whether it answers with many of them."""
 
 
-CALLS: Mapping[str, Call] = {
-    method.name: Call(
+CALLS: Mapping[str, ApiCall] = {
+    method.name: ApiCall(
         GetMessageClass(method.input_type), GetMessageClass(method.output_type), method.server_streaming
     )
     for method in _SERVICE.methods

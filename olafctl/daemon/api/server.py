@@ -17,12 +17,19 @@ from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.operate.audit import AuditLog, fields_of
-from olafctl.machines.calls import CallQuota, Forbidden, Role, TooManyCalls, caller, refuse
+from olafctl.machines.calls import (
+    CallQuota,
+    CertificateRole,
+    Forbidden,
+    TooManyCalls,
+    name_caller,
+    refuse_call,
+)
 from olafctl.membership.interface import Compacted
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.listening import KEEPALIVE, Listener, has_token
+from olafswitch.p4runtime.listening import KEEPALIVE, ServerPort, has_token
 
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
@@ -35,14 +42,14 @@ _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
 _RESERVED = 32
 """Threads for callers that are no readers."""
-_CALLS_EACH = {Role.READER: 16, Role.CONTROLLER: 64, Role.OPERATOR: 64}
+_CALLS_EACH = {CertificateRole.READER: 16, CertificateRole.CONTROLLER: 64, CertificateRole.OPERATOR: 64}
 """Calls that one certificate may have open, by its role."""
 _MESSAGE_BYTES = 64 << 10
 _OPTIONS = [*KEEPALIVE, ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
 _log = logging.getLogger(__name__)
 
 
-def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
+def find_unready(owned: Mapping[str, Owned]) -> dict[str, str]:
     """Return the problems of deployments, by name; a follower that keeps up has none."""
     found = {}
     for name, each in list(owned.items()):
@@ -54,12 +61,12 @@ def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
 
 def check_listening(address: str, tls: Tls | None, token: str) -> None:
     """Raises BadInput unless the API may be served at ``address``."""
-    addresses.check(address, tls)
+    addresses.check_address(address, tls)
     if addresses.socket_of(address) is None and not token and (tls is None or tls.client_ca is None):
         what = "would let every process that reaches it change memberships"
         raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
     if tls is not None:
-        tls.check()
+        tls.read_files()
 
 
 class Server:
@@ -94,15 +101,15 @@ class Server:
         self._watchers = threading.BoundedSemaphore(_WATCHERS)
         self._quota = CallQuota(_THREADS, _RESERVED, _CALLS_EACH)
         self._server = grpc.server(ThreadPoolExecutor(_THREADS + _RESERVED, "api"), options=_OPTIONS)
-        handlers = {name: self._handler(name) for name in CALLS}
-        health = {"Check": grpc.unary_unary_rpc_method_handler(self._health)}
+        handlers = {name: self._handler_of(name) for name in CALLS}
+        health = {"Check": grpc.unary_unary_rpc_method_handler(self._check_health)}
         self._server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler(SERVICE, handlers),
                 grpc.method_handlers_generic_handler(HEALTH, health),
             )
         )
-        self._listener = Listener(self._server, address, tls)
+        self._listener = ServerPort(self._server, address, tls)
         self.address = self._listener.address
         self.page = ""
         """HOST:PORT of the page of this process, if it has one."""
@@ -113,32 +120,34 @@ class Server:
         self._server.stop(1.0).wait()
         self._listener.close()
 
-    def _handler(self, name: str) -> Any:
+    def _handler_of(self, name: str) -> Any:
         """Return how gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like
         others."""
         kind = CALLS[name].request
 
         def parsed(data: bytes, context: Any) -> Any:
-            self._authenticate(context)
+            self._check_token(context)
             if name not in _READS and context.peer_identities():
-                (Role.OPERATOR if name == "Backup" else Role.CONTROLLER).check(context, name)
+                (CertificateRole.OPERATOR if name == "Backup" else CertificateRole.CONTROLLER).check(
+                    context, name
+                )
             try:
                 return kind.FromString(data)
             except DecodeError as error:
-                _refuse(context, BadInput(Problem(f"is not a {kind.DESCRIPTOR.name}: {error}")))
+                _refuse_call(context, BadInput(Problem(f"is not a {kind.DESCRIPTOR.name}: {error}")))
 
         def answer(data: bytes, context: Any) -> bytes:
             began, outcome, request = time.monotonic(), "rejected", None
             try:
-                with self._counted(context):
+                with self._hold_to_quota(context):
                     request = parsed(data, context)
-                    message = self._calls.answer(name, request)
+                    message = self._calls.answer_call(name, request)
                     outcome = "ok"
-                    self._note(name, request, context, outcome)
+                    self._note_in_audit(name, request, context, outcome)
             except OlafError as error:
-                outcome = _code(error).name.lower()
-                self._note(name, request, context, str(error)[:500])
-                _refuse(context, error)
+                outcome = _status_code(error).name.lower()
+                self._note_in_audit(name, request, context, str(error)[:500])
+                _refuse_call(context, error)
             finally:
                 if self._called is not None:
                     self._called(name, outcome, time.monotonic() - began)
@@ -146,32 +155,32 @@ class Server:
 
         def stream(data: bytes, context: Any) -> Iterator[bytes]:
             try:
-                with self._counted(context):
-                    for message in self._watch(parsed(data, context), context):
+                with self._hold_to_quota(context):
+                    for message in self._watch_events(parsed(data, context), context):
                         yield bytes(message.SerializeToString())
             except OlafError as error:
-                _refuse(context, error)
+                _refuse_call(context, error)
 
         if CALLS[name].streams:
             return grpc.unary_stream_rpc_method_handler(stream)
         return grpc.unary_unary_rpc_method_handler(answer)
 
-    def _counted(self, context: Any) -> AbstractContextManager[None]:
+    def _hold_to_quota(self, context: Any) -> AbstractContextManager[None]:
         """Hold the caller to its quota, where a certificate tells callers apart."""
-        return self._quota.taken(context) if context.peer_identities() else nullcontext()
+        return self._quota.count_open(context) if context.peer_identities() else nullcontext()
 
-    def _note(self, name: str, request: Any, context: Any, outcome: str) -> None:
+    def _note_in_audit(self, name: str, request: Any, context: Any, outcome: str) -> None:
         """Add a change, or a refused one, to the audit log, before it is answered."""
         if self._audit is None or request is None or name in _UNNOTED:
             return
         try:
-            self._audit.append(caller(context), name, outcome, request=fields_of(request)).result()
+            self._audit.append(name_caller(context), name, outcome, request=fields_of(request)).result()
         except OlafError as error:
             _log.error("%s", error)
 
-    def _health(self, data: bytes, context: Any) -> bytes:
+    def _check_health(self, data: bytes, context: Any) -> bytes:
         """gRPC's health protocol: of the whole (no service), and of this API."""
-        self._authenticate(context)
+        self._check_token(context)
         try:
             service = health_pb2.HealthCheckRequest.FromString(data).service
         except DecodeError:
@@ -179,19 +188,19 @@ class Server:
         if service not in ("", SERVICE):
             context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
         kind = health_pb2.HealthCheckResponse
-        answer = kind(status=kind.NOT_SERVING if unready(self._owned) else kind.SERVING)
+        answer = kind(status=kind.NOT_SERVING if find_unready(self._owned) else kind.SERVING)
         return bytes(answer.SerializeToString())
 
-    def _watch(self, request: Any, context: Any) -> Iterator[Any]:
+    def _watch_events(self, request: Any, context: Any) -> Iterator[Any]:
         if not self._watchers.acquire(blocking=False):
-            name = self._calls.controller(request.deployment).name
+            name = self._calls.controller_of(request.deployment).name
             raise Busy(Problem(f"{_WATCHERS} clients watch already", name, "try again later"))
         try:
             yield from self._calls.watch(request, context.is_active)
         finally:
             self._watchers.release()
 
-    def _authenticate(self, context: Any) -> None:
+    def _check_token(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None:
             return
         # With both configured, both are required; without a certificate of the authority no one gets here.
@@ -204,7 +213,7 @@ class Server:
             context.abort(grpc.StatusCode.UNAUTHENTICATED, f"needs the daemon's {needs}")
 
 
-def _code(error: OlafError) -> Any:
+def _status_code(error: OlafError) -> Any:
     match error:
         case BadInput():
             return grpc.StatusCode.INVALID_ARGUMENT
@@ -220,9 +229,9 @@ def _code(error: OlafError) -> Any:
             return grpc.StatusCode.FAILED_PRECONDITION
 
 
-def _refuse(context: Any, error: OlafError) -> NoReturn:
+def _refuse_call(context: Any, error: OlafError) -> NoReturn:
     """End a call with an error's problems."""
     metadata: tuple[tuple[str, str | bytes], ...] = ()
     if isinstance(error, NotLeader):
         metadata = ((LEADER, error.leader), (TROUBLE, error.trouble.encode()))
-    refuse(context, error, _code(error), *metadata)
+    refuse_call(context, error, _status_code(error), *metadata)

@@ -47,45 +47,47 @@ class Etcd:
             if not addresses.is_loopback(endpoint) and certificates is None:
                 what = "beyond this machine, in clear, every host on the way could change memberships"
                 raise BadInput(Problem(what, endpoint, "give --etcd-certs, a folder of certificates"))
-        self._credentials = None if certificates is None else credentials.client(certificates)
+        self._credentials = None if certificates is None else credentials.client_credentials(certificates)
         self._lock = threading.Lock()
         self._turn = 0
         self._answered = False
         """Whether the present endpoint has answered."""
-        self._channel = self._connect()
+        self._channel = self._open_channel()
 
     def transact(self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = ()) -> Any:
         """Make one transaction of at most 128 operations. Raises OlafError."""
         request = etcd_pb2.TxnRequest(compare=compare, success=success, failure=failure)
         reads = all(each.HasField("request_range") for each in (*success, *failure))
         if not reads and not self._answered:
-            self._call("KV/Txn", etcd_pb2.TxnRequest(), etcd_pb2.TxnResponse)
-        return self._call("KV/Txn", request, etcd_pb2.TxnResponse, repeats=reads)
+            self._call_endpoints("KV/Txn", etcd_pb2.TxnRequest(), etcd_pb2.TxnResponse)
+        return self._call_endpoints("KV/Txn", request, etcd_pb2.TxnResponse, repeats=reads)
 
-    def grant(self, seconds: int) -> tuple[int, int]:
+    def grant_lease(self, seconds: int) -> tuple[int, int]:
         """Return a new lease: its id, and its seconds, which may be more than was requested. Raises
         OlafError."""
         request = etcd_pb2.LeaseGrantRequest(TTL=seconds)
-        answer = self._call("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
+        answer = self._call_endpoints("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
         return int(answer.ID), int(answer.TTL)
 
-    def keep(self, lease: int) -> int:
+    def prolong_lease(self, lease: int) -> int:
         """Prolong a lease; its seconds from now on, 0 when it has ended. Raises OlafError."""
         request = etcd_pb2.LeaseKeepAliveRequest(ID=lease)
-        answer = self._call("Lease/LeaseKeepAlive", request, etcd_pb2.LeaseKeepAliveResponse, streams=True)
+        answer = self._call_endpoints(
+            "Lease/LeaseKeepAlive", request, etcd_pb2.LeaseKeepAliveResponse, streams=True
+        )
         return int(answer.TTL)
 
-    def revoke(self, lease: int) -> None:
+    def revoke_lease(self, lease: int) -> None:
         """End a lease, and remove its keys. Raises OlafError."""
         request = etcd_pb2.LeaseRevokeRequest(ID=lease)
-        self._call("Lease/LeaseRevoke", request, etcd_pb2.LeaseRevokeResponse)
+        self._call_endpoints("Lease/LeaseRevoke", request, etcd_pb2.LeaseRevokeResponse)
 
     def close(self) -> None:
         """End the connection."""
         with self._lock:
             self._channel.close()
 
-    def _call(
+    def _call_endpoints(
         self, name: str, request: Any, answer: Any, *, streams: bool = False, repeats: bool = True
     ) -> Any:
         """Call the present endpoint, then the next ones while the call may be repeated; members that have no
@@ -98,7 +100,9 @@ class Etcd:
                 time.sleep(_PAUSE)
             channel, endpoint = self._channel, self.endpoints[self._turn % len(self.endpoints)]
             try:
-                found = self._attempt(channel, f"/etcdserverpb.{name}", request.SerializeToString(), streams)
+                found = self._call_once(
+                    channel, f"/etcdserverpb.{name}", request.SerializeToString(), streams
+                )
             except (grpc.RpcError, ValueError, StopIteration) as error:
                 code = error.code() if isinstance(error, grpc.RpcError) else grpc.StatusCode.CANCELLED
                 details = (error.details() or code.name) if isinstance(error, grpc.RpcError) else "closed"
@@ -117,7 +121,7 @@ class Etcd:
                 return answer.FromString(found)
         raise OlafError(*problems[-len(self.endpoints) :])
 
-    def _attempt(self, channel: Any, path: str, data: bytes, streams: bool) -> Any:
+    def _call_once(self, channel: Any, path: str, data: bytes, streams: bool) -> Any:
         if not streams:
             return channel.unary_unary(path)(data, timeout=self._timeout)
         stream = channel.stream_stream(path)(iter([data]), timeout=self._timeout)
@@ -132,9 +136,9 @@ class Etcd:
                 # A connection that only hangs is not noticed otherwise. Others' calls on it go on.
                 self._turn += 1
                 self._answered = False
-                self._channel = self._connect()
+                self._channel = self._open_channel()
 
-    def _connect(self) -> Any:
+    def _open_channel(self) -> Any:
         endpoint = self.endpoints[self._turn % len(self.endpoints)]
         # A channel of its own: gRPC shares the connections of channels with the same options.
-        return credentials.channel(endpoint, self._credentials, ("olaf.turn", self._turn))
+        return credentials.open_channel(endpoint, self._credentials, ("olaf.turn", self._turn))

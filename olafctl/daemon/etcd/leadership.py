@@ -61,7 +61,9 @@ class EtcdLeadership:
         self._leader = ""
         self._trouble = ""
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"leadership {deployment}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_campaign, name=f"leadership {deployment}", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -89,27 +91,27 @@ class EtcdLeadership:
         self._ended.set()
         self._thread.join()
 
-    def _run(self) -> None:
+    def _run_campaign(self) -> None:
         while not self._ended.is_set():
             wait = self.patience
             try:
                 if self._term:
-                    self._prolong()
+                    self._prolong_lease()
                     wait = self._seconds / 4
                 else:
-                    self._campaign()
+                    self._try_to_lead()
                 self._trouble = ""
             except OlafError as error:
-                self._note(str(error))
+                self._note_trouble(str(error))
             except Exception as error:
-                self._note(f"a defect of the daemon: {error!r}", error)
+                self._note_trouble(f"a defect of the daemon: {error!r}", error)
                 self._until = 0.0
             if self._term and not self.term:
                 self._step_down("its lease or its key is lost")
             self._ended.wait(wait)
         self._step_down("it ends")
 
-    def _note(self, trouble: str, defect: Exception | None = None) -> None:
+    def _note_trouble(self, trouble: str, defect: Exception | None = None) -> None:
         """Remember why the leader is not known; log a warning when that begins."""
         level = logging.INFO if self._trouble else logging.WARNING
         _log.log(level, "%s: %s", self._deployment, trouble, exc_info=defect)
@@ -117,23 +119,23 @@ class EtcdLeadership:
         if not self._term:
             self._leader = ""
 
-    def _campaign(self) -> None:
+    def _try_to_lead(self) -> None:
         """Take the key if it is free, and learn who leads if it is not. Raises OlafError."""
-        found = self._etcd.transact([], [messages.get(self._key)]).responses[0].response_range.kvs
+        found = self._etcd.transact([], [messages.get_keys(self._key)]).responses[0].response_range.kvs
         if found:
             self._leader = self._address_in(found[0].value)
             return
         self._leader = ""
         wanted = self._clock()
-        self._lease, seconds = self._etcd.grant(self._seconds)
+        self._lease, seconds = self._etcd.grant_lease(self._seconds)
         free = messages.created_at(self._key, 0)
         try:
-            answer = self._etcd.transact([free], [messages.put(self._key, self._value, self._lease)])
+            answer = self._etcd.transact([free], [messages.put_key(self._key, self._value, self._lease)])
         except Exception:
-            self._revoke()  # it may have been carried out
+            self._revoke_lease()  # it may have been carried out
             raise
         if not answer.succeeded:
-            self._revoke()
+            self._revoke_lease()
             return
         self._leader = self._address
         self._trouble = ""  # before the term can be seen: a leader has none
@@ -150,21 +152,21 @@ class EtcdLeadership:
             remedy = "if no daemon leads, delete it: etcdctl del KEY"
             raise OlafError(Problem(what, self._key.decode(), remedy)) from None
 
-    def _prolong(self) -> None:
+    def _prolong_lease(self) -> None:
         """Raises OlafError when etcd does not answer."""
         wanted = self._clock()
-        seconds = self._etcd.keep(self._lease)
+        seconds = self._etcd.prolong_lease(self._lease)
         self._until = wanted + seconds * (1 - _MARGIN) if seconds else 0.0
         if seconds:
-            self._hold()
+            self._hold_key()
 
-    def _hold(self) -> None:
+    def _hold_key(self) -> None:
         """Check that the key is there; if another process wrote over it, write it again.
 
         Raises OlafError when the key is gone; then this daemon no longer leads.
         """
         ours = messages.created_at(self._key, self._term)
-        answer = self._etcd.transact([ours], [messages.get(self._key)])
+        answer = self._etcd.transact([ours], [messages.get_keys(self._key)])
         if not answer.succeeded:
             self._until = 0.0
             raise OlafError(Problem("is gone: another process removed it", self._key.decode()))
@@ -175,19 +177,19 @@ class EtcdLeadership:
                 self._deployment,
                 self._key.decode(),
             )
-            self._etcd.transact([ours], [messages.put(self._key, self._value, self._lease)])
+            self._etcd.transact([ours], [messages.put_key(self._key, self._value, self._lease)])
 
     def _step_down(self, why: str) -> None:
         if self._term:
             _log.warning("%s: no longer leads: %s", self._deployment, why)
             self._until, self._term, self._leader = 0.0, 0, ""
-            self._revoke()
+            self._revoke_lease()
 
-    def _revoke(self) -> None:
+    def _revoke_lease(self) -> None:
         """Revoke the lease; one that cannot be revoked ends by itself."""
         lease, self._lease = self._lease, 0
         if lease:
             try:
-                self._etcd.revoke(lease)
+                self._etcd.revoke_lease(lease)
             except Exception as error:
                 _log.info("%s: lease %d: %s", self._deployment, lease, error)

@@ -27,17 +27,17 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages import nonces, parsing
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
-from olafctl.daemon.messages.parsing import Message, NotUnderstood, Refused, Sender, reason_of
+from olafctl.daemon.messages.parsing import Message, MessageSender, NotUnderstood, Refused, reason_of
 from olafctl.daemon.messages.shares import Rates, Turns
 from olafctl.daemon.messages.summary import Summary
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Kind, Member, Row
-from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, also
+from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, combine_operations
 from olafctl.queue.registers import Command
 from olafctl.testbed.model import Testbed
-from olafctl.wire.control import ALL_SEGMENTS, NOT_KNOWN, Action, Reason, Role
+from olafctl.wire.control import ALL_SEGMENTS, NOT_KNOWN, ControlAction, MemberRole, Reason
 from olafctl.wire.frames import Values
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
@@ -49,14 +49,18 @@ _PORT_PER_SECOND, _PORT_BURST = 200, 500
 """A valid message takes some milliseconds; forged ones must leave the daemon time for valid ones."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
 """Limits the answers to refused messages by port: an answer costs more than the check of a message."""
-_KINDS: dict[int, Kind] = {Role.WORKER: Kind.WORKER, Role.SWITCH: Kind.SWITCH, Role.PLAYER: Kind.PLAYER}
+_KINDS: dict[int, Kind] = {
+    MemberRole.WORKER: Kind.WORKER,
+    MemberRole.SWITCH: Kind.SWITCH,
+    MemberRole.PLAYER: Kind.PLAYER,
+}
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
 """A member that lacks a result asks again at least every few seconds, so it is never silent for so long."""
 
 
-class Listener:
+class MessageListener:
     """Answers one deployment's control messages: a thread for each engine that hands them over sorts them by
     port, and one deals with them."""
 
@@ -122,29 +126,29 @@ class Listener:
         while not self._ended.is_set():
             seen = False
             with suppress(OlafError):
-                for packet in self._controller.southbound.packets(engine, _TIMEOUT):
+                for packet in self._controller.southbound.receive_packets(engine, _TIMEOUT):
                     seen = True
-                    self.hear(packet.metadata["ingress_port"], packet.payload)
+                    self.hear_frame(packet.metadata["ingress_port"], packet.payload)
                     if self._ended.is_set():
                         return
             if not seen:
                 self._ended.wait(_TIMEOUT)
 
-    def hear(self, port: int, frame: bytes) -> None:
+    def hear_frame(self, port: int, frame: bytes) -> None:
         """Queue a frame from VNP4₁ until its port has its turn, or drop it when too many came before."""
         # A frame that its source may not send does not count for the port, which others may share.
-        allowed = self._sources.allows((port, frame[26:30])) and self._ports.allows(port)
+        allowed = self._sources.allows_message((port, frame[26:30])) and self._ports.allows_message(port)
         if not (allowed and self._turns.put(port, frame)):
-            self._dropped(port, "flooded")
+            self._count_dropped(port, "flooded")
 
     def _take_all(self) -> None:
         while not self._ended.is_set():
-            waiting = self._turns.take(_TIMEOUT)
+            waiting = self._turns.take_message(_TIMEOUT)
             if waiting is not None:
-                self.take(*waiting)
-            self._summary.log()
+                self.take_message(*waiting)
+            self._summary.log_counts()
 
-    def take(self, port: int, frame: bytes) -> None:
+    def take_message(self, port: int, frame: bytes) -> None:
         """Parse one frame, and carry out or refuse its message."""
         if self._term != self._controller.term:
             # Another controller may have led in the meantime: only the stored nonces count.
@@ -152,33 +156,33 @@ class Listener:
             self._nonces = Nonces(self._controller.look)
             self._outcomes.clear()
         try:
-            message = parsing.parse(port, frame)
+            message = parsing.parse_frame(port, frame)
         except NotUnderstood as error:
-            self._dropped(port, "malformed")
-            if error.sender is not None and self._refusals.allows(port):
-                self._answer(error.sender, 0, 0, Reason.BAD_MESSAGE, None, {})
+            self._count_dropped(port, "malformed")
+            if error.sender is not None and self._refusals.allows_message(port):
+                self._send_answer(error.sender, 0, 0, Reason.BAD_MESSAGE, None, {})
             return
-        if message.action is Action.ACK:
-            self._dropped(port, "malformed")
+        if message.action is ControlAction.ACK:
+            self._count_dropped(port, "malformed")
             return
         cluster: Cluster | None = None
         try:
-            cluster, there = self._known(message)
-            if message.action is Action.REPORT:
-                self._report(message, cluster)
+            cluster, there = self._find_sender(message)
+            if message.action is ControlAction.REPORT:
+                self._record_report(message, cluster)
                 return
-            self._act(message, cluster, there)
+            self._act_on_message(message, cluster, there)
         except Refused as error:
-            self._refuse(message, cluster, error)
+            self._refuse_message(message, cluster, error)
         except OlafError:
-            self._dropped(port, "busy")  # it asks again
+            self._count_dropped(port, "busy")  # it asks again
 
-    def _dropped(self, port: int, why: str) -> None:
+    def _count_dropped(self, port: int, why: str) -> None:
         with self._counting:
             self.counts[why] += 1
-        self._summary.add(port, why)
+        self._summary.add_message(port, why)
 
-    def _known(self, message: Message) -> tuple[Cluster, Member | None]:
+    def _find_sender(self, message: Message) -> tuple[Cluster, Member | None]:
         """Return the cluster of a message, and the member at its source address. Raises Refused."""
 
         def find(membership: Membership) -> tuple[Cluster, Member | None]:
@@ -195,7 +199,7 @@ class Listener:
 
         return self._controller.look(find)
 
-    def _check(self, message: Message, cluster: Cluster, there: Member | None) -> None:
+    def _check_sender(self, message: Message, cluster: Cluster, there: Member | None) -> None:
         """Whether the sender may send messages about the cluster. Raises Refused."""
         if not cluster.key and not cluster.open and not self._is_listed(message, cluster):
             raise Refused(Reason.BAD_MAC, "the cluster has no key and is not open")
@@ -210,7 +214,7 @@ class Listener:
         """Whether this is the testbed's own player, at its address and ports, or its publisher: without a key
         they may ask for what the testbed says already, which changes nothing."""
         players = [each for each in cluster.workers if each.kind is Kind.PLAYER]
-        if message.action not in (Action.JOIN, Action.REPORT) or not players:
+        if message.action not in (ControlAction.JOIN, ControlAction.REPORT) or not players:
             return False
         sender = message.sender
         publishers = ((each.ip, each.port) for each in self._testbed.parameter_servers)
@@ -219,9 +223,9 @@ class Listener:
             for each in players
         )
 
-    def _report(self, message: Message, cluster: Cluster) -> None:
+    def _record_report(self, message: Message, cluster: Cluster) -> None:
         """Record how a publisher's player stands; nothing is stored or answered. Raises Refused."""
-        self._check(message, cluster, None)
+        self._check_sender(message, cluster, None)
         sender, values = message.sender.ip, message.values
         if sender not in {server.ip for server in self._testbed.parameter_servers}:
             raise Refused(Reason.NOT_A_MEMBER, "is not the address of a publisher")
@@ -240,23 +244,23 @@ class Listener:
         with self._counting:
             self.counts["ok"] += 1
 
-    def _act(self, message: Message, cluster: Cluster, there: Member | None) -> None:
-        self._check(message, cluster, there)
+    def _act_on_message(self, message: Message, cluster: Cluster, there: Member | None) -> None:
+        self._check_sender(message, cluster, there)
         if message.sender.ip in limits.BETWEEN_ENGINES:
             raise Refused(Reason.NOT_A_MEMBER, "is an address that only engines have")
         member = there if there is not None and there.cluster == cluster.name else None
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
-        freshness = self._nonces.judge(name, source, nonce)
+        freshness = self._nonces.judge_nonce(name, source, nonce)
         if freshness is Freshness.OLD:
             raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
         if freshness is Freshness.AHEAD:
             raise Refused(Reason.CLOCK_AHEAD, "is of a clock more than an hour ahead of this one")
         if freshness is Freshness.REPEATED:
-            self._repeat(message, name)
+            self._repeat_answer(message, name)
             return
-        operation = self._operation(message, cluster, member)
-        leaves = message.action is Action.LEAVE
-        row = nonces.key(name, source)
+        operation = self._operation_of(message, cluster, member)
+        leaves = message.action is ControlAction.LEAVE
+        row = nonces.key_of_nonce(name, source)
         stored: Change = {row: {"last": nonce}}
         if leaves and not cluster.key:
             stored = {row: None}
@@ -271,28 +275,30 @@ class Listener:
                 self._audit.append(str(source), message.action.name, outcome, request=request)
             if error is None:
                 self._outcomes[name, source] = Reason.OK
-                self._forward(message, cluster, member)
-                self._accept(message, name)
+                self._forward_message(message, cluster, member)
+                self._accept_message(message, name)
             elif isinstance(error, OlafError):
                 if cluster.key:
                     who = f"{message.action.name} of {message.sender.ip}"
                     _log.info("%s: refused %s: %s", self._testbed.name, who, error)
-                self._keep(message, cluster, error)
+                self._store_refusal(message, cluster, error)
 
-        future = self._admission.submit(also(operation, stored))
-        self._nonces.use(name, source, nonce)
+        future = self._admission.submit(combine_operations(operation, stored))
+        self._nonces.use_nonce(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
             self._outcomes.popitem(last=False)
         future.add_done_callback(answer)
 
-    def _keep(self, message: Message, cluster: Cluster, error: OlafError) -> None:
+    def _store_refusal(self, message: Message, cluster: Cluster, error: OlafError) -> None:
         """Answer a refused message once it is stored that it was: a restart does not let its replay in."""
         place = cluster.name, message.sender.ip
-        row: Change = {nonces.key(*place): {"last": message.values["nonce"], "reason": reason_of(error)}}
+        row: Change = {
+            nonces.key_of_nonce(*place): {"last": message.values["nonce"], "reason": reason_of(error)}
+        }
 
         def refuse(_: object = None) -> None:
-            self._outcomes[place] = self._refuse(message, cluster, error)
+            self._outcomes[place] = self._refuse_message(message, cluster, error)
 
         if cluster.key and isinstance(error, BadInput):
             with suppress(OlafError):
@@ -300,46 +306,46 @@ class Listener:
                 return
         refuse()
 
-    def _repeat(self, message: Message, name: str) -> None:
+    def _repeat_answer(self, message: Message, name: str) -> None:
         """Send the answer to a message again; nothing while the first one is under way."""
         source = message.sender.ip
         # Nonce and change are stored in one step: a message whose nonce alone is known was carried out.
-        outcome = self._outcomes.get((name, source), self._nonces.outcome(name, source))
+        outcome = self._outcomes.get((name, source), self._nonces.stored_outcome(name, source))
         if outcome is Reason.OK:
-            self._accept(message, name)
+            self._accept_message(message, name)
         elif outcome is not None:
             raise Refused(outcome, "was refused before")
 
-    def _operation(self, message: Message, cluster: Cluster, member: Member | None) -> Operation:
+    def _operation_of(self, message: Message, cluster: Cluster, member: Member | None) -> Operation:
         """Return the change that a message asks for. Raises Refused."""
         values, name = message.values, cluster.name
-        if message.action is Action.JOIN:
+        if message.action is ControlAction.JOIN:
             if not cluster.key and not cluster.open:
                 return lambda membership: Planned({}, {})  # it is listed in the testbed
-            return self._join(message, cluster)
-        if message.action is Action.LEAVE and member is None:
+            return self._plan_join(message, cluster)
+        if message.action is ControlAction.LEAVE and member is None:
             return lambda membership: Planned({}, {})  # a sender that is not a member has left
         if member is None:
             raise Refused(Reason.NOT_A_MEMBER, "is not a member")
         segment = None if values.get("segment") == ALL_SEGMENTS else values.get("segment")
         match message.action:
-            case Action.LEAVE:
+            case ControlAction.LEAVE:
                 return self._operations.leave(member.name)
-            case Action.RESET:
+            case ControlAction.RESET:
                 return self._operations.command(Command.RESET, name, segment)
-            case Action.FBCAST:
+            case ControlAction.FBCAST:
                 return self._operations.command(Command.FBCAST, name, segment)
-            case Action.SET_H:
+            case ControlAction.SET_H:
                 return self._operations.set_threshold(name, values["threshold"])
-            case Action.HALT:
+            case ControlAction.HALT:
                 return self._operations.set_halted(name, values["halted"] != 0)
-            case Action.HELP:
-                return self._help(message, cluster, member)
+            case ControlAction.HELP:
+                return self._record_help(message, cluster, member)
         raise Refused(Reason.BAD_MESSAGE, f"{message.action.name} asks for nothing")
 
-    def _join(self, message: Message, cluster: Cluster) -> Operation:
+    def _plan_join(self, message: Message, cluster: Cluster) -> Operation:
         sender, values = message.sender, message.values
-        if values["role"] == Role.PARAMETER_SERVER:
+        if values["role"] == MemberRole.PARAMETER_SERVER:
             if sender.ip not in {server.ip for server in self._testbed.parameter_servers}:
                 raise Refused(Reason.BAD_MESSAGE, "is not a parameter server of the testbed")
             return lambda membership: Planned({}, {})  # it is known; it asks for the job's epoch
@@ -358,7 +364,7 @@ class Listener:
         )
         return self._operations.join(wish)
 
-    def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
+    def _record_help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
         """Record that a member lacks a round's result. When all members lack it, no member can send it to the
         others, so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count.
 
@@ -385,40 +391,46 @@ class Listener:
 
     # Answers
 
-    def _accept(self, message: Message, name: str) -> None:
+    def _accept_message(self, message: Message, name: str) -> None:
         with self._counting:
             self.counts["ok"] += 1
         cluster = self._controller.look(lambda membership: membership.clusters.get(name))
         values: Values = {}
         if cluster is not None:
             values = {"epoch": cluster.epoch, "threshold": cluster.h, "segments": cluster.segments}
-            values |= self._server(cluster)
+            values |= self._server_address(cluster)
             for member in cluster.workers:
                 if member.ip == message.sender.ip:
                     values["member"] = member.number % MEMBER_NUMBERS
-        self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
+        self._send_answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
-    def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
+    def _refuse_message(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
         """Answer with the reason of a refusal, unless its port had too many answers. Returns the reason."""
         reason = reason_of(error)
-        self._dropped(message.sender.front_port, reason.name.lower())
-        if not self._refusals.allows(message.sender.front_port):
+        self._count_dropped(message.sender.front_port, reason.name.lower())
+        if not self._refusals.allows_message(message.sender.front_port):
             return reason
         # A sender that does not know the key gets nothing that is made with it.
         known = None if reason is Reason.BAD_MAC else cluster
-        self._answer(message.sender, message.action, message.values["nonce"], reason, known, {})
+        self._send_answer(message.sender, message.action, message.values["nonce"], reason, known, {})
         return reason
 
-    def _answer(
-        self, to: Sender, answered: int, nonce: int, reason: Reason, cluster: Cluster | None, more: Values
+    def _send_answer(
+        self,
+        to: MessageSender,
+        answered: int,
+        nonce: int,
+        reason: Reason,
+        cluster: Cluster | None,
+        more: Values,
     ) -> None:
         values = {"answered": answered, "reason": reason, "nonce": nonce, **more}
         key = cluster.key if cluster is not None else ""
-        frame = parsing.build(Action.ACK, values, key, to, self._testbed.control_tos)
+        frame = parsing.build_frame(ControlAction.ACK, values, key, to, self._testbed.control_tos)
         with suppress(OlafError):
-            self._controller.southbound.send(to.front_port, frame)
+            self._controller.southbound.send_frame(to.front_port, frame)
 
-    def _server(self, cluster: Cluster) -> Values:
+    def _server_address(self, cluster: Cluster) -> Values:
         """Address and UDP port to which the cluster's members send their updates."""
         if self._testbed.mode_of(cluster).sums and self._testbed.root.address is not None:
             return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
@@ -426,13 +438,13 @@ class Listener:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}
         return {}
 
-    def _forward(self, message: Message, cluster: Cluster, sender: Member | None) -> None:
+    def _forward_message(self, message: Message, cluster: Cluster, sender: Member | None) -> None:
         """Pass a Help or a Halt on to the other members."""
         if sender is None:
             return
         values = message.values
-        if message.action is Action.HALT:
-            self._notices.halt(cluster.name, values["halted"] != 0, but=sender.name)
-        elif message.action is Action.HELP:
+        if message.action is ControlAction.HALT:
+            self._notices.send_halt(cluster.name, values["halted"] != 0, but=sender.name)
+        elif message.action is ControlAction.HELP:
             with suppress(BadInput):  # it left meanwhile
-                self._notices.help(cluster.name, values["segment"], values["round"], sender.name)
+                self._notices.ask_for_help(cluster.name, values["segment"], values["round"], sender.name)

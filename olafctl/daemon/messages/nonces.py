@@ -30,7 +30,7 @@ class Freshness(Enum):
     AHEAD = "of a clock that is far ahead"
 
 
-def key(cluster: str, source: IPv4Address) -> str:
+def key_of_nonce(cluster: str, source: IPv4Address) -> str:
     """Return the row that keeps a source's newest nonce."""
     return f"nonce/{cluster}/{source}"
 
@@ -44,7 +44,7 @@ class Nonces:
         self._last: OrderedDict[tuple[str, IPv4Address], int] = OrderedDict()
         """The newest nonce of each source heard since the start."""
 
-    def judge(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
+    def judge_nonce(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
         """Return whether an authentic message is new. One that is not NEW leaves nothing behind."""
         if nonce > time.time_ns() + CLOCKS_DIFFER:
             return Freshness.AHEAD
@@ -53,23 +53,23 @@ class Nonces:
             return Freshness.REPEATED
         return Freshness.OLD if nonce < last else Freshness.NEW
 
-    def use(self, cluster: str, source: IPv4Address, nonce: int) -> None:
+    def use_nonce(self, cluster: str, source: IPv4Address, nonce: int) -> None:
         """Remember the nonce of a message that is being carried out."""
         self._last[cluster, source] = nonce
         self._last.move_to_end((cluster, source))
         while len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
 
-    def outcome(self, cluster: str, source: IPv4Address) -> Reason:
+    def stored_outcome(self, cluster: str, source: IPv4Address) -> Reason:
         """Return what was answered to the message whose nonce is stored."""
-        row = self._row(cluster, source)
+        row = self._row_of(cluster, source)
         return Reason(row.get("reason", Reason.OK)) if row else Reason.OK
 
     def _last_of(self, cluster: str, source: IPv4Address) -> int:
         if (cluster, source) in self._last:
             return self._last[cluster, source]
-        row = self._row(cluster, source)
+        row = self._row_of(cluster, source)
         return int(row["last"]) if row else -1
 
-    def _row(self, cluster: str, source: IPv4Address) -> Row | None:
-        return self._look(lambda membership: membership.rows.get(key(cluster, source)))
+    def _row_of(self, cluster: str, source: IPv4Address) -> Row | None:
+        return self._look(lambda membership: membership.rows.get(key_of_nonce(cluster, source)))

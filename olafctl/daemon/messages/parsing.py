@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from olafctl.membership.rules import NoRoom, WrongModel
 from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire import control
-from olafctl.wire.authentication import MAC_BYTES, mac, signed
-from olafctl.wire.control import Action, Reason
-from olafctl.wire.frames import Datagram, Endpoint, Values, unpack
-from olafctl.wire.layouts import Layout
+from olafctl.wire.authentication import MAC_BYTES, make_mac, sign_message
+from olafctl.wire.control import ControlAction, Reason
+from olafctl.wire.frames import Datagram, Endpoint, Values, unpack_header
+from olafctl.wire.layouts import HeaderLayout
 from olafswitch.errors import BadInput, OlafError, Problem
 
 
@@ -36,19 +36,19 @@ def reason_of(error: OlafError) -> Reason:
     return Reason.FAILED
 
 
-_LAYOUTS: Mapping[int, Layout] = {action: getattr(control, action.name) for action in Action}
+_LAYOUTS: Mapping[int, HeaderLayout] = {action: getattr(control, action.name) for action in ControlAction}
 
 
 class NotUnderstood(Exception):
     """A frame that is not a control message; ``sender`` gets an answer when it is known."""
 
-    def __init__(self, what: str, sender: "Sender | None" = None) -> None:
+    def __init__(self, what: str, sender: "MessageSender | None" = None) -> None:
         super().__init__(what)
         self.sender = sender
 
 
 @dataclass(frozen=True)
-class Sender(Endpoint):
+class MessageSender(Endpoint):
     """The sender of a message, to which its answer goes; ``port`` is its UDP port."""
 
     front_port: int
@@ -60,8 +60,8 @@ class Sender(Endpoint):
 class Message:
     """A control message of the right length."""
 
-    sender: Sender
-    action: Action
+    sender: MessageSender
+    action: ControlAction
     values: Values
     signed: bytes
     """The bytes before ``mac``."""
@@ -75,28 +75,28 @@ class Message:
     def is_authentic(self, key: str) -> bool:
         """Return whether it was made with ``key`` (hexadecimal)."""
         given = self.values["mac"].to_bytes(MAC_BYTES, "big")
-        return hmac.compare_digest(given, mac(self.signed, key, self.sender.ip, self.sender.port))
+        return hmac.compare_digest(given, make_mac(self.signed, key, self.sender.ip, self.sender.port))
 
 
-def parse(front_port: int, frame: bytes) -> Message:
+def parse_frame(front_port: int, frame: bytes) -> Message:
     """Return the message in a frame that came in by a front port. Raises NotUnderstood."""
     try:
         datagram = Datagram.decode(frame)
     except ValueError as error:
         raise NotUnderstood(str(error)) from None
-    sender = Sender(**vars(datagram.source), front_port=front_port, own=datagram.destination)
+    sender = MessageSender(**vars(datagram.source), front_port=front_port, own=datagram.destination)
     payload = datagram.body
     if not payload or payload[0] not in _LAYOUTS:
         raise NotUnderstood("names no action", sender)
-    action = Action(payload[0])
+    action = ControlAction(payload[0])
     layout = _LAYOUTS[action]
     if len(payload) != layout.size:
         what = f"a {layout.name} has {layout.size} bytes, not {len(payload)}"
         raise NotUnderstood(what, sender)
-    return Message(sender, action, unpack(layout, payload), payload[:-MAC_BYTES])
+    return Message(sender, action, unpack_header(layout, payload), payload[:-MAC_BYTES])
 
 
-def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
+def build_frame(action: ControlAction, values: Values, key: str, to: MessageSender, tos: int) -> bytes:
     """Return the frame that carries a message to ``to``, from where that one sent to."""
-    body = signed(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.port)
+    body = sign_message(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.port)
     return Datagram(to.own, to, body, tos).encode()

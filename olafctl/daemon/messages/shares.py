@@ -22,7 +22,7 @@ class Rates:
         """Source → messages it may send, and when that was so."""
         self._lock = threading.Lock()
 
-    def allows(self, source: Hashable) -> bool:
+    def allows_message(self, source: Hashable) -> bool:
         """Return whether ``source`` may send one now; counts it if so."""
         with self._lock:
             now = self._clock()
@@ -55,7 +55,7 @@ class Turns:
             self._changed.notify()
             return True
 
-    def take(self, timeout: float) -> tuple[int, bytes] | None:
+    def take_message(self, timeout: float) -> tuple[int, bytes] | None:
         """Return the port whose turn it is and its first message; None when ``timeout`` seconds bring
         none."""
         with self._changed:

@@ -22,12 +22,12 @@ class Summary:
         self._counts: Counter[tuple[int, str]] = Counter()
         self._lock = threading.Lock()
 
-    def add(self, port: int, reason: str) -> None:
+    def add_message(self, port: int, reason: str) -> None:
         """Count a message from ``port`` that was refused or dropped."""
         with self._lock:
             self._counts[port, reason] += 1
 
-    def log(self) -> None:
+    def log_counts(self) -> None:
         """Log the counts, unless the last line is too recent."""
         if not self._counts or self._clock() - self._since < _SECONDS:
             return

@@ -84,10 +84,10 @@ class AuditLog:
         """The file's, as this process left it."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._open()
+            self._open_file()
         except OSError as error:
-            raise self._unusable(error) from None
-        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+            raise self._unusable_error(error) from None
+        self._thread = threading.Thread(target=self._run_writer, name="audit", daemon=True)
         self._thread.start()
 
     def append(self, who: str, what: str, outcome: str, **more: Any) -> "Future[None]":
@@ -103,7 +103,7 @@ class AuditLog:
         self._thread.join()
         self._let_go()
 
-    def _run(self) -> None:
+    def _run_writer(self) -> None:
         ends = False
         while not ends:
             batch: list[_Line] = []
@@ -115,33 +115,33 @@ class AuditLog:
                 line = self._lines.get()
             ends = line is None
             if batch:
-                self._write(batch)
+                self._write_batch(batch)
 
-    def _write(self, batch: list[_Line]) -> None:
+    def _write_batch(self, batch: list[_Line]) -> None:
         try:
-            file = self._open()
-            with _locked(file):
+            file = self._open_file()
+            with _hold_lock(file):
                 self._catch_up(file)
                 text, previous = b"", self._previous
                 for fields, _ in batch:
                     # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
                     readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
                     line = readable.encode(errors="backslashreplace")
-                    previous = _hash(line)
+                    previous = _hash_line(line)
                     text += line + b"\n"
-                _append(file, text)
+                _append_text(file, text)
                 self._previous, self._size = previous, os.fstat(file.fileno()).st_size
                 self._keep_anchor()
         except OSError as error:
             # Opened again, the chain goes on after what is in the file then, whatever that is.
             self._let_go()
             for _, written in batch:
-                written.set_exception(self._unusable(error))
+                written.set_exception(self._unusable_error(error))
             return
         for _, written in batch:
             written.set_result(None)
 
-    def _open(self) -> FileIO:
+    def _open_file(self) -> FileIO:
         """Return the file by that name: a new one once it was rotated away, in which the chain goes on.
 
         Raises OSError; the next call begins with opening it.
@@ -157,23 +157,23 @@ class AuditLog:
             made, descriptor = False, os.open(self._path, flags, 0o600)
         file = FileIO(descriptor, "ab")
         try:
-            with _locked(file):
-                self._begin(file, made)
+            with _hold_lock(file):
+                self._begin_chain(file, made)
         except BaseException:
             file.close()
             raise
         self._file = file
         return file
 
-    def _begin(self, file: FileIO, made: bool) -> None:
+    def _begin_chain(self, file: FileIO, made: bool) -> None:
         """Find where the chain goes on in the locked file, which is empty when it was ``made``."""
         last = _last_line(self._path)
         if last and not last.endswith(b"\n"):
-            _append(file, b"\n")
-        kept = _kept(self._anchor)
+            _append_text(file, b"\n")
+        kept = _read_anchor(self._anchor)
         if last:
-            self._previous = _hash(last)
-            if kept.last and kept.last != self._previous and kept.last not in _hashes(self._path):
+            self._previous = _hash_line(last)
+            if kept.last and kept.last != self._previous and kept.last not in _hash_lines(self._path):
                 # The chain must not close over what is missing.
                 self._previous = kept.last
                 _log.error("%s: lines at its end are missing", self._path)
@@ -184,7 +184,7 @@ class AuditLog:
             if not last and kept.first != self._previous:
                 _log.error("%s: it was emptied", self._path)
         else:
-            self._first = _carried(self._path) or self._previous
+            self._first = _read_carried_hash(self._path) or self._previous
         self._size = os.fstat(file.fileno()).st_size
 
     def _catch_up(self, file: FileIO) -> None:
@@ -194,8 +194,8 @@ class AuditLog:
         """
         if os.fstat(file.fileno()).st_size == self._size:
             return
-        kept = _kept(self._anchor)
-        if kept.last == _hash(_last_line(self._path)):
+        kept = _read_anchor(self._anchor)
+        if kept.last == _hash_line(_last_line(self._path)):
             self._previous, self._first = kept.last, kept.first
 
     def _keep_anchor(self) -> None:
@@ -213,12 +213,12 @@ class AuditLog:
             self._file.close()
             self._file = None
 
-    def _unusable(self, error: OSError) -> OlafError:
+    def _unusable_error(self, error: OSError) -> OlafError:
         remedy = "make it writable, make room on its disk, or name another with --audit-log"
         return OlafError(Problem(f"cannot be written: {error.strerror}", str(self._path), remedy))
 
 
-def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
+def read_audit_log(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
     """Yield the lines of a log, checked; ``previous`` is the hash that its first line must carry, empty for
     any.
 
@@ -226,7 +226,7 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
     lines of a log are missing.
     """
     # Read first: what a daemon adds meanwhile comes after it.
-    kept = _kept(anchor_of(path))
+    kept = _read_anchor(anchor_of(path))
     last = kept.last
     try:
         with path.open("rb") as lines:
@@ -243,7 +243,7 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
                 if previous and carried != previous:
                     what = "does not follow from the line before it: one was changed, removed or inserted"
                     raise OlafError(Problem(what, f"{path}:{number}"))
-                previous = _hash(line)
+                previous = _hash_line(line)
                 if last in (carried, previous):
                     last = ""
                 yield fields
@@ -254,7 +254,7 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
         raise OlafError(Problem(what, str(path)))
 
 
-def tail(path: Path, lines: int) -> list[dict[str, Any]]:
+def tail_audit_log(path: Path, lines: int) -> list[dict[str, Any]]:
     """Return the last lines of a log, unchecked, the newest first; none where it cannot be read."""
     found: list[dict[str, Any]] = []
     with suppress(OSError), path.open("rb") as file:
@@ -270,17 +270,17 @@ def tail(path: Path, lines: int) -> list[dict[str, Any]]:
     return found
 
 
-def _hash(line: bytes) -> str:
+def _hash_line(line: bytes) -> str:
     return hashlib.sha256(line.rstrip(b"\n")).hexdigest()
 
 
-def _hashes(path: Path) -> Iterator[str]:
+def _hash_lines(path: Path) -> Iterator[str]:
     with path.open("rb") as lines:
         for line in lines:
-            yield _hash(line)
+            yield _hash_line(line)
 
 
-def _kept(anchor: Path) -> _Anchor:
+def _read_anchor(anchor: Path) -> _Anchor:
     """Return what is kept; nothing when it does not exist, or a loss of power damaged it."""
     with suppress(OSError, ValueError):
         last, first, inode = anchor.read_text().split()
@@ -289,7 +289,7 @@ def _kept(anchor: Path) -> _Anchor:
     return _Anchor()
 
 
-def _carried(path: Path) -> str:
+def _read_carried_hash(path: Path) -> str:
     """Return what the first line of a log carries; empty where that is not a line of one."""
     with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as lines:
         return str(json.loads(lines.readline())["previous"])
@@ -297,7 +297,7 @@ def _carried(path: Path) -> str:
 
 
 @contextmanager
-def _locked(file: FileIO) -> Iterator[None]:
+def _hold_lock(file: FileIO) -> Iterator[None]:
     """Hold the file's lock: two chains in one file would look like one that was tampered with.
 
     Raises OSError when another process holds it for long.
@@ -317,7 +317,7 @@ def _locked(file: FileIO) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _append(file: FileIO, text: bytes) -> None:
+def _append_text(file: FileIO, text: bytes) -> None:
     """Put all of ``text`` on the disk, or nothing of it. Raises OSError."""
     size, rest = file.seek(0, os.SEEK_END), memoryview(text)
     try:

@@ -76,16 +76,16 @@ class Metrics:
         )
         self._registry.register(self)
 
-    def called(self, call: str, outcome: str, seconds: float) -> None:
+    def count_call(self, call: str, outcome: str, seconds: float) -> None:
         """A call of the API has ended."""
         self._calls.labels(call, outcome).inc()
         self._seconds.labels(call).observe(seconds)
 
-    def stranger(self) -> None:
+    def count_stranger(self) -> None:
         """A request came without the right token."""
         self._strangers.inc()
 
-    def exposition(self) -> bytes:
+    def expose_metrics(self) -> bytes:
         """Return all of it, as Prometheus reads it."""
         return bytes(generate_latest(self._registry))
 
@@ -104,26 +104,26 @@ class Metrics:
             add("ready", name, value=status.ready)
             add("term", name, value=status.term)
             add("revision", name, value=status.revision)
-            add("waiting_changes", name, value=each.controller.waiting)
+            add("waiting_changes", name, value=each.controller.waiting_changes)
             sizes = {cluster["name"]: 0 for cluster in status.clusters}
             for member in status.members:
                 sizes[member["cluster"]] += 1
             for cluster, size in sizes.items():
                 add("members", name, cluster, value=size)
-            for cluster, nanoseconds in each.ages.known().items():
+            for cluster, nanoseconds in each.ages.recent_reports().items():
                 add("age_of_model_seconds", name, cluster, value=nanoseconds / 1e9)
-            for cluster, found in each.staleness.known().items():
+            for cluster, found in each.staleness.recent_reports().items():
                 bounds = ["0", *(str(1 << bit) for bit in range(len(found.bins) - 1))]
                 buckets = [*zip(bounds, accumulate(found.bins), strict=True), ("+Inf", found.updates)]
                 add("update_staleness", name, cluster, buckets=buckets, sum_value=found.total)
                 add("update_staleness_of_oldest", name, cluster, value=found.oldest)
-            for worker, head in each.heads.known().items():
+            for worker, head in each.heads.recent_reports().items():
                 for figure, value in (
                     ("actors_awake", head.awake), ("ring_fill", head.fill), ("lag", head.lag),
                     ("waited_seconds", head.waited), ("silent_seconds", head.since),
                 ):  # fmt: skip
                     add(f"head_{figure}", name, head.cluster, worker, value=value)
-            for worker, player in each.players.known().items():
+            for worker, player in each.players.recent_reports().items():
                 for figure in ("version", "lag", "slow", "dead"):
                     add(f"player_{figure}", name, player.cluster, worker, value=getattr(player, figure))
                 if player.HasField("age"):
@@ -135,7 +135,7 @@ class Metrics:
                 queues = each.controller.southbound.queue_registers()
             carriers: Mapping[int, bool] = {}
             with suppress(OlafError):
-                carriers = each.controller.southbound.carriers()
+                carriers = each.controller.southbound.read_carriers()
             for port, up in carriers.items():
                 add("port_carrier", name, str(port), value=up)
             refusals: Mapping[str, Mapping[Refusal, int]] = {}

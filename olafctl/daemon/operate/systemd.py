@@ -14,7 +14,7 @@ from olafctl.targets.twin.attach import ENGINE_CPU
 from olafswitch import paths
 
 
-def notify(state: str) -> None:
+def notify_manager(state: str) -> None:
     """Notify the service manager, as ``READY=1``; without one nothing happens."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
@@ -31,7 +31,7 @@ def watchdog_seconds() -> float | None:
     return int(wanted) / 2e6 if wanted.isdigit() and int(wanted) else None
 
 
-def unit(template: str, words: Sequence[str]) -> str:
+def render_unit(template: str, words: Sequence[str]) -> str:
     """Return the unit that starts ``olafctl`` with these words, in the folders that are used now."""
     arguments = [word for word in words if word != "--systemd-unit"]
     # % is systemd's own mark in a command line.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from typing import Any, Protocol
 
-from olafctl.control.deploy import recorded
-from olafctl.control.members import current, revision
+from olafctl.control.deploy import recorded_testbed
+from olafctl.control.members import current_members, stored_revision
 from olafctl.control.pipeline import REFUSALS, VNP4_1, WORKERS
 from olafctl.control.show import describe_unplugged
-from olafctl.control.status import healthy, status
+from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store
 from olafctl.daemon.api.calls import Owned
 from olafctl.membership.interface import HERE
@@ -67,7 +67,7 @@ class Watched(Protocol):
         """Raises OlafError."""
 
 
-class Kept:
+class OwnedDeployment:
     """A deployment of this process's daemon."""
 
     def __init__(self, owned: Owned) -> None:
@@ -77,7 +77,7 @@ class Kept:
         owned, controller = self._owned, self._owned.controller
         known = controller.status(summary=True)
         clusters = controller.look(lambda membership: tuple(membership.snapshot()))
-        read = self._read() if known.term else {}
+        read = self._read_counters() if known.term else {}
         role = "leads" if known.term else f"follows {known.leader or 'no one at present'}"
         place = "on this machine" if controller.place == HERE else f"in {controller.place}"
         return Look(
@@ -87,19 +87,19 @@ class Kept:
             f"this daemon {role}, term {known.term}; its membership is {place}",
             known.revision,
             **read,
-            ages=owned.ages.known(),
-            staleness=owned.staleness.known(),
-            players=owned.players.known(),
+            ages=owned.ages.recent_reports(),
+            staleness=owned.staleness.recent_reports(),
+            players=owned.players.recent_reports(),
             messages=dict(owned.messages),
             repaired=tuple(controller.southbound.repaired),
         )
 
-    def _read(self) -> dict[str, Any]:
+    def _read_counters(self) -> dict[str, Any]:
         """Return what the devices have counted: all, or nothing after one is gone."""
         southbound = self._owned.controller.southbound
         with suppress(OlafError):
             refused = southbound.frames_refused()
-            carriers = {str(number): up for number, up in southbound.carriers().items()}
+            carriers = {str(number): up for number, up in southbound.read_carriers().items()}
             return {
                 "queues": southbound.queue_registers(),
                 "ports": southbound.port_counters(),
@@ -120,17 +120,20 @@ class Unkept:
         self._store = store
 
     def look(self) -> Look:
-        testbed, report = current(recorded(self._store), self._store), status(self._store)
+        testbed, report = (
+            current_members(recorded_testbed(self._store), self._store),
+            read_status(self._store),
+        )
         ended = "; ".join([*report["died"], *report["stopped"]]) or "it does not run"
         problem = "" if report["running"] else ended
-        ready, known = healthy(report), revision(self._store)
+        ready, known = is_healthy(report), stored_revision(self._store)
         if not report["running"]:
             return Look(testbed, ready, problem, _NO_DAEMON, known)
         refused, frames = {}, Counter[str]()
         for engine in testbed.engines:
             tables = report["devices"][device_name(testbed, engine.name, VNP4_1)]["tables"]
-            refused[engine.name] = _packets(tables, REFUSALS)
-            frames.update(_packets(tables, WORKERS))
+            refused[engine.name] = _packets_by_key(tables, REFUSALS)
+            frames.update(_packets_by_key(tables, WORKERS))
         return Look(
             testbed,
             ready,
@@ -150,7 +153,7 @@ class Unkept:
         )
 
 
-def _packets(tables: Mapping[str, Any], table: str) -> dict[str, int]:
+def _packets_by_key(tables: Mapping[str, Any], table: str) -> dict[str, int]:
     """Packets by the value of the entry's key, as ``olafctl status`` writes it."""
     entries = tables.get(table, {"entries": ()})["entries"]
     return {entry["key"].rpartition(" ")[2]: entry["packets"] or 0 for entry in entries}

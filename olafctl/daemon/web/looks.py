@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.daemon.operate import audit
-from olafctl.daemon.web.document import Heard, document
+from olafctl.daemon.web.document import Heard, describe_deployment
 from olafctl.daemon.web.look import Look, Watched
 from olafswitch.errors import OlafError
 
@@ -40,7 +40,7 @@ class Looks:
         self._open = 0
         self._ended = False
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="page", daemon=True)
+        self._thread = threading.Thread(target=self._run_looks, name="page", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Looks:
         self._wake.set()
         self._thread.join()
 
-    def events(self) -> Iterator[bytes]:
+    def stream_events(self) -> Iterator[bytes]:
         """Yield the stream of one page: what the charts begin with, then each look."""
         with self._news:
             self._open += 1
@@ -74,20 +74,20 @@ class Looks:
             self._news.wait_for(lambda: self._ended or self._number > number)
             return not self._ended
 
-    def _run(self) -> None:
+    def _run_looks(self) -> None:
         while not self._ended:
             self._wake.clear()
             began = time.thread_time()
-            found = self._document()
+            found = self._make_document()
             with self._news:
                 self._number += 1
-                self._look = _event("look", found)
+                self._look = _encode_event("look", found)
                 self._news.notify_all()
             spent = time.thread_time() - began
             every = _OPEN_SECONDS if self._open else _CLOSED_SECONDS
             self._wake.wait(max(every - spent, _REST * spent))
 
-    def _document(self) -> dict[str, Any]:
+    def _make_document(self) -> dict[str, Any]:
         found, watched = [], self._watched()
         for name, each in watched.items():
             try:
@@ -96,13 +96,13 @@ class Looks:
                 found.append({"name": name, "ready": False, "problem": str(error)})
                 continue
             heard = self._heard.setdefault(name, Heard())
-            heard.note(look)
-            found.append(document(look, self._before.get(name), heard))
+            heard.note_look(look)
+            found.append(describe_deployment(look, self._before.get(name), heard))
             self._before[name] = look
         for gone in self._before.keys() - watched.keys():
             del self._before[gone]
         self._keep_point(found)
-        lines = audit.tail(self._log, _READ_LINES) if self._log is not None else []
+        lines = audit.tail_audit_log(self._log, _READ_LINES) if self._log is not None else []
         for shown in found:
             about = [line for line in lines if _is_about(line, str(shown["name"]), len(found))]
             shown["audit"] = about[:_LINES]
@@ -121,7 +121,7 @@ class Looks:
                 for each in found
             }
         )
-        self._history = _event(
+        self._history = _encode_event(
             "history", {"seconds": _HISTORY_SECONDS, "every": _POINT_SECONDS, "points": [*self._points]}
         )
 
@@ -133,5 +133,5 @@ def _is_about(line: Mapping[str, Any], deployment: str, kept: int) -> bool:
     return bool(named == deployment or (not named and kept == 1))
 
 
-def _event(name: str, data: dict[str, Any]) -> bytes:
+def _encode_event(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()

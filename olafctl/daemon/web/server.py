@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from olafctl import paths
 from olafctl.daemon.api.calls import Owned
-from olafctl.daemon.api.server import unready
+from olafctl.daemon.api.server import find_unready
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.web.looks import Looks
 from olafswitch.errors import BadInput, OlafError, Problem
@@ -56,7 +56,7 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
     """
     if addresses.is_loopback(address):
         return
-    addresses.check(address, tls)
+    addresses.check_address(address, tls)
     if not token and (tls is None or tls.client_ca is None):
         what = "would show every host that reaches it who trains what"
         raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
@@ -138,33 +138,35 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.token and not self._has_token():
             if self.metrics is not None:
-                self.metrics.stranger()
+                self.metrics.count_stranger()
             body = b"needs the daemon's token\n"
-            self._answer(
+            self._send_answer(
                 HTTPStatus.UNAUTHORIZED, "text/plain", body, {"WWW-Authenticate": 'Basic realm="olaf"'}
             )
             return
         path = self.path.partition("?")[0]
         if self.loopback and not self._is_addressed():
             # A page of another site whose name was made to lead here has that name in its requests.
-            self._answer(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"ask by localhost or by an address\n")
+            self._send_answer(
+                HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"ask by localhost or by an address\n"
+            )
         elif path == "/metrics" and self.metrics is not None:
-            self._answer(HTTPStatus.OK, _TYPE, self.metrics.exposition())
+            self._send_answer(HTTPStatus.OK, _TYPE, self.metrics.expose_metrics())
         elif path == "/healthz":
-            self._answer(HTTPStatus.OK, "text/plain", b"ok\n")
+            self._send_answer(HTTPStatus.OK, "text/plain", b"ok\n")
         elif path == "/readyz" and self.owned is not None:
-            problems = unready(self.owned)
+            problems = find_unready(self.owned)
             code = HTTPStatus.SERVICE_UNAVAILABLE if problems else HTTPStatus.OK
-            self._answer(code, "application/json", json.dumps(problems).encode() + b"\n")
+            self._send_answer(code, "application/json", json.dumps(problems).encode() + b"\n")
         elif path == "/events" and self.command == "HEAD":
-            self._begin(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
+            self._begin_answer(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
         elif path == "/events":
-            self._stream()
+            self._stream_events()
         elif path in _FILES and _FILES[path][0].is_file():
             file, kind = _FILES[path]
-            self._answer(HTTPStatus.OK, f"{kind}; charset=utf-8", file.read_bytes())
+            self._send_answer(HTTPStatus.OK, f"{kind}; charset=utf-8", file.read_bytes())
         else:
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"see /, /metrics, /healthz, /readyz\n")
+            self._send_answer(HTTPStatus.NOT_FOUND, "text/plain", b"see /, /metrics, /healthz, /readyz\n")
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -196,25 +198,25 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             return False
 
-    def _stream(self) -> None:
+    def _stream_events(self) -> None:
         if not self.pages.acquire(blocking=False):
-            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"too many pages are open\n")
+            self._send_answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"too many pages are open\n")
             return
         try:
-            self._begin(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
-            for event in self.looks.events():
+            self._begin_answer(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
+            for event in self.looks.stream_events():
                 self.wfile.write(event)
         finally:
             self.pages.release()
 
-    def _answer(
+    def _send_answer(
         self, code: HTTPStatus, kind: str, body: bytes, headers: Mapping[str, str] | None = None
     ) -> None:
-        self._begin(code, {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})})
+        self._begin_answer(code, {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})})
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _begin(self, code: HTTPStatus, headers: Mapping[str, str]) -> None:
+    def _begin_answer(self, code: HTTPStatus, headers: Mapping[str, str]) -> None:
         self.send_response(code)
         for name, value in {**headers, **_HEADERS}.items():
             self.send_header(name, value)

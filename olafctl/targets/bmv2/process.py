@@ -13,14 +13,14 @@ from pathlib import Path
 from olafctl.network.claims import Claims
 from olafctl.network.interfaces import cables_of
 from olafctl.targets import deployment, serving_process
-from olafctl.targets.bmv2.wiring import cables
+from olafctl.targets.bmv2.wiring import make_cables
 from olafctl.targets.control import ControlServer
 from olafctl.targets.engine.engine import PipelineEngine
-from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_control import make_handlers
 from olafctl.targets.queue_process import SOCKET
-from olafctl.targets.twin.attach import attach, join, start
+from olafctl.targets.twin.attach import attach_port, join_links, start_engine
 from olafswitch.p4runtime import address as addresses
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
@@ -29,20 +29,22 @@ def grpc_socket(state: Path, device_id: int) -> Path:
 
 
 @contextmanager
-def serving(state: Path) -> Iterator[list[str]]:
+def serve_queues(state: Path) -> Iterator[list[str]]:
     """Yield the queues deployed in ``state``, and where their switches serve P4Runtime.
 
     Raises OlafError or OSError."""
-    recorded = deployment.required(state)
+    recorded = deployment.require_deployment(state)
     with closing(PipelineEngine()) as engine:
         engine.wire_relay([part.queue_library for part in recorded.engines])
-        join(engine, recorded.links)
-        for cable in cables(recorded.engines):
-            within(cables_of(state), partial(engine.add_own_interface, cable.relay_port, cable.pair.outer))
+        join_links(engine, recorded.links)
+        for cable in make_cables(recorded.engines):
+            run_within(
+                cables_of(state), partial(engine.add_own_interface, cable.relay_port, cable.pair.outer)
+            )
         claims = Claims()
         claims.take(name for port in recorded.ports for name in port.claims)
         for port in recorded.ports:
-            attach(engine, port, state)
+            attach_port(engine, port, state)
         devices = [
             replace(device, address=addresses.of_socket(grpc_socket(state.resolve(), device.device_id)))
             for device in recorded.devices
@@ -53,11 +55,11 @@ def serving(state: Path) -> Iterator[list[str]]:
             found = {str(port.number): port.has_carrier for port in recorded.ports}
             return {number: up for number, up in found.items() if up is not None}
 
-        answers = handlers(engine, queues, recorded.all_ports, devices, carriers)
+        answers = make_handlers(engine, queues, recorded.all_ports, devices, carriers)
         with closing(ControlServer(state / SOCKET, answers, {})):
-            start(engine, recorded.ports, state)
+            start_engine(engine, recorded.ports, state)
             yield [device.address for device in devices]
 
 
 if __name__ == "__main__":
-    serving_process.program(serving)
+    serving_process.run_process(serve_queues)

@@ -11,7 +11,7 @@ from socket import SOCK_STREAM
 from olafctl.network.interfaces import cables_of
 from olafctl.targets import processes
 from olafctl.targets.bmv2.process import grpc_socket
-from olafctl.targets.bmv2.wiring import cables
+from olafctl.targets.bmv2.wiring import make_cables
 from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import CPU_PORT
 from olafswitch.errors import OlafError, Problem
@@ -27,16 +27,16 @@ def log_of(state: Path, device_id: int) -> Path:
     return state / f"vnp4_{device_id}.log"
 
 
-def start(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
+def start_switch(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
     """Start one of the switches that ``engines`` need, without a program, on its cables. Raises OlafError."""
     grpc_socket(state, device_id).unlink(missing_ok=True)
     # Its Thrift server has no other way to listen at less than every address; nothing else lives in there.
     inside = ["ip", "netns", "exec", cables_of(state)]
-    process = processes.spawn(
-        [*inside, *_command(device_id, engines)], state, log_of(state, device_id), folder=state
+    process = processes.spawn_process(
+        [*inside, *_switch_command(device_id, engines)], state, log_of(state, device_id), folder=state
     )
     end = time.monotonic() + _START_SECONDS
-    while not answers(state, device_id):
+    while not switch_answers(state, device_id):
         if process.poll() is not None or time.monotonic() > end:
             log = log_of(state, device_id)
             raise OlafError(
@@ -47,31 +47,31 @@ def start(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def answers(state: Path, device_id: int) -> bool:
+def switch_answers(state: Path, device_id: int) -> bool:
     """Return whether switch ``device_id`` accepts connections."""
     with suppress(OSError):
-        unix.connect(grpc_socket(state, device_id), SOCK_STREAM, 1.0).close()
+        unix.connect_to(grpc_socket(state, device_id), SOCK_STREAM, 1.0).close()
         return True
     return False
 
 
-def _command(device_id: int, engines: Sequence[EnginePart]) -> list[str]:
+def _switch_command(device_id: int, engines: Sequence[EnginePart]) -> list[str]:
     # Paths relative to the state folder: socket addresses are short.
     name = f"vnp4_{device_id}"
     general = ["--no-p4", "--device-id", str(device_id), "--log-console", "--log-level", "warn"]
-    for cable in cables(engines):
+    for cable in make_cables(engines):
         if cable.device == device_id:
             general += ["-i", f"{cable.switch_port}@{cable.pair.inner}"]
     # What a build lacks it refuses as an option.
-    if "--thrift-port" in _help():
+    if "--thrift-port" in _read_help():
         general += ["--thrift-port", str(9090 + device_id)]
-    if "--notifications-addr" in _help():
+    if "--notifications-addr" in _read_help():
         general += ["--notifications-addr", f"ipc://{name}.ipc.sock"]
     own = ["--grpc-server-addr", f"unix:{name}.grpc.sock", "--cpu-port", str(CPU_PORT)]
     return [PROGRAM, *general, "--", *own]
 
 
 @cache
-def _help() -> str:
+def _read_help() -> str:
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=False)
     return done.stdout + done.stderr

@@ -8,13 +8,13 @@ from olafctl.network import interfaces
 from olafctl.network.interfaces import create_cables
 from olafctl.targets import deployment, front_ports, queue_process, rendered
 from olafctl.targets.bmv2 import switch
-from olafctl.targets.bmv2.wiring import cables
+from olafctl.targets.bmv2.wiring import make_cables
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import RunningProcess
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError, Problem
-from olafswitch.p4.stand_ins import real
+from olafswitch.p4.stand_ins import find_real
 
 COMPILER = "p4c-bm2-ss"
 
@@ -26,7 +26,9 @@ class RunningBmv2(RunningProcess):
 
     def alive(self) -> bool:
         """Return whether the queue process and every switch answer."""
-        return super().alive() and all(switch.answers(self._state, each.device_id) for each in self.devices)
+        return super().alive() and all(
+            switch.switch_answers(self._state, each.device_id) for each in self.devices
+        )
 
     def logs(self) -> Sequence[Path]:
         """Return the switches' logs and the queue process's."""
@@ -40,7 +42,7 @@ class Bmv2:
 
     def missing(self) -> Sequence[str]:
         """Return the programs that are not on PATH; the stand-ins of ``olafswitch drop-in`` do not count."""
-        return [name for name in (COMPILER, switch.PROGRAM, "ip") if real(name) is None]
+        return [name for name in (COMPILER, switch.PROGRAM, "ip") if find_real(name) is None]
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """JSON and P4Info of both blocks, the Verilated queue, the engine. Raises OlafError."""
@@ -50,7 +52,7 @@ class Bmv2:
         ).stdout
 
         def block(sources: Path, folder: Path, name: str) -> None:
-            _compile(sources, folder, name, progress)
+            _compile_block(sources, folder, name, progress)
 
         return rendered.build_pipeline(self.name, testbed, [version], queue_library, block, progress)
 
@@ -59,7 +61,7 @@ class Bmv2:
         if reason := interfaces.why_not():
             where = f"{testbed.source}: target bmv2"
             return [Problem(reason, where, "run as root, or use the target twin")]
-        return front_ports.problems(testbed, state)
+        return front_ports.find_problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
         """Cables, front ports, the queue process and two switches for each engine. Raises OlafError."""
@@ -67,28 +69,28 @@ class Bmv2:
         def files(block: str) -> tuple[Path, Path]:
             return build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json"
 
-        recorded = deployment.planned(self.name, testbed, state, queue_library, files, progress)
-        with deployment.starting(state, recorded, progress):
+        recorded = deployment.plan_deployment(self.name, testbed, state, queue_library, files, progress)
+        with deployment.start_engine(state, recorded, progress):
             progress("plugging cables")
-            create_cables(state, [cable.pair for cable in cables(recorded.engines)])
+            create_cables(state, [cable.pair for cable in make_cables(recorded.engines)])
             progress("starting the queue process")
-            queue_process.start("olafctl.targets.bmv2.process", state)
+            queue_process.start_process("olafctl.targets.bmv2.process", state)
             for device in recorded.devices:
                 progress(f"starting {switch.PROGRAM} for {device.name}")
-                switch.start(state, device.device_id, recorded.engines)
+                switch.start_switch(state, device.device_id, recorded.engines)
             return RunningBmv2(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningBmv2 | None:
         """Return what runs in ``state``, if all of it answers."""
-        running = queue_process.find(self.name, state, RunningBmv2)
+        running = queue_process.find_process(self.name, state, RunningBmv2)
         return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
         """See :func:`olafctl.targets.deployment.undo`."""
-        deployment.undo(state)
+        deployment.undo_deployment(state)
 
 
-def _compile(sources: Path, folder: Path, name: str, progress: Progress) -> None:
+def _compile_block(sources: Path, folder: Path, name: str, progress: Progress) -> None:
     progress(f"compiling {name} with {COMPILER}")
     output = ["--p4runtime-files", str(folder / f"{name}.p4info.txtpb"), "-o", str(folder / f"{name}.json")]
     command = [COMPILER, "--std", "p4-16", *output, str(sources / f"{name}.p4")]

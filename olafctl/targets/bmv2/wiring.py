@@ -9,7 +9,7 @@ there (packet sockets hear both directions), so each has a cable to the queue pr
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from olafctl.network.interfaces import Pair
+from olafctl.network.interfaces import VethPair
 from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import QUEUE_PORT
 
@@ -28,12 +28,12 @@ class Cable:
     relay_port: int
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> VethPair:
         """Its two ends: ``inner`` at the switch, ``outer`` at the queue process."""
-        return Pair(f"s{self.device}-p{self.switch_port}", f"r{self.device}-p{self.switch_port}")
+        return VethPair(f"s{self.device}-p{self.switch_port}", f"r{self.device}-p{self.switch_port}")
 
 
-def cables(engines: Sequence[EnginePart]) -> Iterator[Cable]:
+def make_cables(engines: Sequence[EnginePart]) -> Iterator[Cable]:
     """Yield the cables of all engines."""
     for place, part in enumerate(engines):
         first, second = 2 * place + 1, 2 * place + 2

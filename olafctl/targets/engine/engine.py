@@ -18,7 +18,7 @@ from olafswitch.engine.engine import Signatures, load_native
 
 
 @dataclass(frozen=True)
-class Losses(engine.Losses):
+class PipelineLosses(engine.Losses):
     """Adds frames too short for the shim, and frames dropped because a shard fell behind."""
 
     no_shim: int
@@ -31,7 +31,7 @@ class PipelineEngine(engine.Engine):
     def __init__(self, shards: int = 1) -> None:
         """``shards`` threads, each with a queue of its own: of one twin with the queue in C++."""
         super().__init__(shards)
-        self._pipeline = native()
+        self._pipeline = load_library()
         self._queues = 1
         self.register_sequences = threading.Lock()
         """Held for a snapshot or a command with the reads and writes that belong to it."""
@@ -42,7 +42,7 @@ class PipelineEngine(engine.Engine):
         wire = self._pipeline.olaf_engine_wire_twins
         ports = (layouts.CPU_PORT, layouts.QUEUE_PORT, layouts.MAX_FRONT_PORT)
         where = ", ".join(map(str, queue_libraries))
-        self.check(wire(self._handle, *ports, *_strings(queue_libraries)), where)
+        self.check(wire(self._handle, *ports, *_make_strings(queue_libraries)), where)
         self._queues = len(queue_libraries)
 
     def own_port(self, number: int, twin: int) -> None:
@@ -61,7 +61,7 @@ class PipelineEngine(engine.Engine):
         Raises OlafError.
         """
         wire = self._pipeline.olaf_engine_wire_relay
-        self.check(wire(self._handle, *_strings(queue_libraries)), ", ".join(map(str, queue_libraries)))
+        self.check(wire(self._handle, *_make_strings(queue_libraries)), ", ".join(map(str, queue_libraries)))
 
     def read_register(self, offset: int, queue: int = 0) -> int:
         """Return a 32-bit register of the n-th queue."""
@@ -80,13 +80,13 @@ class PipelineEngine(engine.Engine):
             lambda offset, value: self.write_register(offset, value, queue),
         )
 
-    def losses(self) -> Losses:
+    def losses(self) -> PipelineLosses:
         """See :meth:`olafswitch.engine.engine.Engine.losses`."""
         common = super().losses()
         with self._tenancy.inside():
             two = (ctypes.c_uint64 * 2)()
             self._pipeline.olaf_engine_more_losses(self._handle, two)
-            return Losses(**asdict(common), no_shim=two[0], between_shards=two[1])
+            return PipelineLosses(**asdict(common), no_shim=two[0], between_shards=two[1])
 
     def place(self, first: int, last: int, shard: int) -> None:
         """Make the indices ``first`` … ``last`` a shard's, with all that waits; nothing is lost or overtaken.
@@ -174,11 +174,11 @@ _SIGNATURES: Signatures = (
 )
 
 
-def _strings(paths: Sequence[Path]) -> tuple[Any, int]:
+def _make_strings(paths: Sequence[Path]) -> tuple[Any, int]:
     """Return an array of C strings and its length."""
     return (ctypes.c_char_p * len(paths))(*(str(path).encode() for path in paths)), len(paths)
 
 
-def native() -> ctypes.CDLL:
+def load_library() -> ctypes.CDLL:
     """Return the library of what sits in an engine here. Raises MissingTool, OlafError."""
     return load_native(pipeline_library(), _SIGNATURES)

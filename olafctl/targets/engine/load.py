@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
-from olafctl.targets.engine.engine import native
+from olafctl.targets.engine.engine import load_library
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 _TIMEOUT_MS = 500
 _EACH, _PLACES = 16, 1024
@@ -17,7 +17,7 @@ _EACH, _PLACES = 16, 1024
 
 
 @dataclass(frozen=True)
-class Load:
+class EngineLoad:
     """What was sent and what arrived, in ``seconds`` from the first sent to the last arrived."""
 
     sent: int
@@ -43,7 +43,7 @@ class Load:
         return self.received / self.seconds if self.seconds else 0.0
 
 
-def measure(
+def measure_load(
     sender: Attachment,
     receiver: Attachment,
     frames: Sequence[bytes],
@@ -51,7 +51,7 @@ def measure(
     window: int,
     rate: float = 0,
     queues: int = 1,
-) -> Load:
+) -> EngineLoad:
     """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length) by ``queues`` of it in
     turn, ``rate`` a second (0: as fast as they come back); count at ``receiver``.
 
@@ -59,9 +59,9 @@ def measure(
     """
     if len({len(frame) for frame in frames}) != 1:
         raise OlafError(Problem("frames of different lengths", "load"))
-    library = native()
+    library = load_library()
     result = (ctypes.c_uint64 * (5 + _PLACES))()
-    with _interface(library, sender, queues) as out, _interface(library, receiver) as into:
+    with _open_interface(library, sender, queues) as out, _open_interface(library, receiver) as into:
         library.olaf_load_measure(
             out,
             into,
@@ -74,14 +74,18 @@ def measure(
             _TIMEOUT_MS,
             result,
         )
-    return Load(result[0], result[1], result[2] / 1e9, result[3], result[4], result[5:])
+    return EngineLoad(result[0], result[1], result[2] / 1e9, result[3], result[4], result[5:])
 
 
 @contextmanager
-def _interface(library: ctypes.CDLL, attachment: Attachment, queues: int = 1) -> Iterator[ctypes.c_void_p]:
+def _open_interface(
+    library: ctypes.CDLL, attachment: Attachment, queues: int = 1
+) -> Iterator[ctypes.c_void_p]:
     port = ctypes.c_void_p()
     name = attachment.path.encode()
-    message = within(attachment.namespace, lambda: library.olaf_load_open(name, queues, ctypes.byref(port)))
+    message = run_within(
+        attachment.namespace, lambda: library.olaf_load_open(name, queues, ctypes.byref(port))
+    )
     if message is not None:
         raise OlafError(Problem(message.decode(errors="replace"), f"port {attachment.number}"))
     try:

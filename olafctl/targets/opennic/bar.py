@@ -99,7 +99,7 @@ class SocketBar:
         self._path = path
         self._lock = threading.Lock()
         try:
-            self._socket = unix.connect(path, socket.SOCK_STREAM)
+            self._socket = unix.connect_to(path, socket.SOCK_STREAM)
         except OSError as error:
             raise OlafError(Problem(f"no card answers: {error}", str(path))) from error
 

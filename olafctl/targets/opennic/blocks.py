@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from olafctl.targets.opennic.ips import IPS, Ip
-from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.metadata import bus_width, list_fields
 from olafctl.templates import fill
 from olafswitch import cache
 from olafswitch.p4.compiler import own_digest
-from olafswitch.p4.verilog.compile import compile_module, library
+from olafswitch.p4.verilog.compile import compile_module, list_library
 from olafswitch.p4.verilog.module import Module
 
 HASHES = {"worker_hash": "crc32"}
@@ -27,10 +27,10 @@ AXIL = (
 _MODULE = "module.json"
 
 
-def block(ip: Ip, text: str, file: str) -> Module:
+def compile_block(ip: Ip, text: str, file: str) -> Module:
     """Return the Verilog of a block's preprocessed program, from the cache or compiled now. Raises
     Refused."""
-    parts = [own_digest(), *(path.read_text() for path in library()), repr(HASHES), ip.name, text]
+    parts = [own_digest(), *(path.read_text() for path in list_library()), repr(HASHES), ip.name, text]
 
     def compile_to(folder: Path) -> None:
         made = compile_module(text, file, ip.name, HASHES)
@@ -40,22 +40,22 @@ def block(ip: Ip, text: str, file: str) -> Module:
     return Module(**json.loads((folder / _MODULE).read_text()))
 
 
-def place(ip: Ip, vitis: bool = False) -> str:
+def write_place(ip: Ip, vitis: bool = False) -> str:
     """Return the module ``olaf_box_IP``: the place in the box for a block of Olaf's own, or for an IP."""
     return fill(
         "opennic/olaf_box_block.v.j2",
         ip=ip,
         vitis=vitis,
-        meta_bits=width(fields()),
+        meta_bits=bus_width(list_fields()),
         axil=AXIL,
         hash_latency=HASH_LATENCY,
     )
 
 
-def verilog(modules: Mapping[int, Module]) -> dict[str, str]:
+def write_blocks(modules: Mapping[int, Module]) -> dict[str, str]:
     """Return every file of the two blocks, in their places."""
-    files = {path.name: path.read_text() for path in library()}
+    files = {path.name: path.read_text() for path in list_library()}
     for ip in IPS:
         files[f"{ip.name}.v"] = modules[ip.number].text
-        files[f"olaf_box_{ip.name}.v"] = place(ip)
+        files[f"olaf_box_{ip.name}.v"] = write_place(ip)
     return files

@@ -35,14 +35,14 @@ class BoxRegisters:
     def read(self, name: str) -> int:
         """Return the value now; a counter by way of a snapshot. Raises BadInput when the register does not
         exist."""
-        register = _named(name)
+        register = _register_named(name)
         if register.access is Access.COUNTER:
             self._write(BY_NAME["snapshot"].offset, 1)
-        return self._value(register)
+        return self._read_value(register)
 
     def write(self, name: str, value: int) -> None:
         """Set a setting or act on a pulse. Raises BadInput when it cannot be written or is not 32 bits."""
-        register = _named(name)
+        register = _register_named(name)
         if register.access not in (Access.SETTING, Access.PULSE):
             raise BadInput(Problem(f"register {name} is read-only", remedy=_LISTED))
         if not 0 <= value < 1 << 32:
@@ -53,7 +53,7 @@ class BoxRegisters:
         """Return every counter, as of one instant."""
         self._write(BY_NAME["snapshot"].offset, 1)
         return {
-            register.name: self._value(register)
+            register.name: self._read_value(register)
             for register in REGISTERS
             if register.access is Access.COUNTER
         }
@@ -73,26 +73,26 @@ class BoxRegisters:
         A group that has no room for its old and its new copies is empty for a moment. Raises BadInput when
         the group does not exist or the copy table has no room left; the group is as it was then.
         """
-        if not 0 < group < self._fixed("groups"):
-            raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self._fixed('groups') - 1}"))
-        first = self._place(len(copies))
-        if first is None and self._place(len(copies), without=group) is not None:
-            self._point(group, 0, 0)
-            first = self._place(len(copies))
+        if not 0 < group < self._read_fixed("groups"):
+            raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self._read_fixed('groups') - 1}"))
+        first = self._place_copies(len(copies))
+        if first is None and self._place_copies(len(copies), without=group) is not None:
+            self._point_group(group, 0, 0)
+            first = self._place_copies(len(copies))
         if first is None:
             raise BadInput(Problem(f"no room for {len(copies)} copies", remedy="remove groups, or members"))
         for index, copy in enumerate(copies, start=first):
             self._set_copy(index, copy)
-        self._point(group, first, len(copies))
+        self._point_group(group, first, len(copies))
 
-    def _point(self, group: int, first: int, count: int) -> None:
+    def _point_group(self, group: int, first: int, count: int) -> None:
         self.write("group_index", group)
         self.write("group_first", first)
         self.write("group_count", count)
         self.write("write_group", 1)
         self._runs[group] = (first, count)
 
-    def _place(self, count: int, without: int = 0) -> int | None:
+    def _place_copies(self, count: int, without: int = 0) -> int | None:
         """Return the first free run of ``count`` entries of the copy table, had group ``without`` none."""
         first = 0
         runs = (run for group, run in self._runs.items() if run[1] and group != without)
@@ -100,9 +100,9 @@ class BoxRegisters:
             if start - first >= count:
                 break
             first = start + length
-        return first if first + count <= self._fixed("copies") else None
+        return first if first + count <= self._read_fixed("copies") else None
 
-    def _fixed(self, name: str) -> int:
+    def _read_fixed(self, name: str) -> int:
         if name not in self._known:
             self._known[name] = self.read(name)
         return self._known[name]
@@ -121,11 +121,11 @@ class BoxRegisters:
         ):
             self.write(name, value)
 
-    def _value(self, register: Register) -> int:
+    def _read_value(self, register: Register) -> int:
         return sum(self._read(register.offset + 4 * word) << (32 * word) for word in range(register.words))
 
 
-def _named(name: str) -> Register:
+def _register_named(name: str) -> Register:
     if name not in BY_NAME:
         raise BadInput(Problem(f"register {name!r} does not exist", remedy=_LISTED))
     return BY_NAME[name]

@@ -60,11 +60,11 @@ class Card:
             stack.callback(bar.close)
             if host is not None:
                 stack.callback(host.close)
-            self.build_id = _check(bar, build)
-            self.registers = BoxRegisters(*_window(bar, "box"))
+            self.build_id = _check_build(bar, build)
+            self.registers = BoxRegisters(*_open_window(bar, "box"))
             self.box_sequences = threading.RLock()
             """Held for accesses to the box's own registers that belong together."""
-            self.read_queue, self.write_queue = _window(bar, "queue")
+            self.read_queue, self.write_queue = _open_window(bar, "queue")
             self._number(ports)
             self.health = Health(bar, self.registers.read("ports"))
             stack.callback(self.health.close)
@@ -74,9 +74,9 @@ class Card:
                 parts = Parts(
                     name=ip.name,
                     build_id=self.build_id,
-                    driver=_driver(build, ip.name, bar),
-                    client=p4info(build / CLIENT_P4INFO.format(ip.name)),
-                    ip=p4info(build / IP_P4INFO.format(ip.name)),
+                    driver=_open_driver(build, ip.name, bar),
+                    client=read_p4info(build / CLIENT_P4INFO.format(ip.name)),
+                    ip=read_p4info(build / IP_P4INFO.format(ip.name)),
                     answers=self.health.answers,
                     host=host,
                     replication=replication if ip.number == 2 else None,
@@ -98,7 +98,7 @@ class Card:
             self.registers.write(f"port_number_{place}", ports[place] if place < len(ports) else 0)
 
 
-def p4info(path: Path) -> P4Info:
+def read_p4info(path: Path) -> P4Info:
     """Return a P4Info file of a build. Raises OlafError."""
     try:
         return text_format.Parse(path.read_text(), p4info_pb2.P4Info())
@@ -117,10 +117,10 @@ def build_id_of(build: Path) -> str:
         raise OlafError(Problem(f"is not the manifest of a build: {error}", str(path), remedy)) from error
 
 
-def _check(bar: Bar, build: Path) -> str:
+def _check_build(bar: Bar, build: Path) -> str:
     """Return the build id, when the card has the bitstream of ``build``. Raises OlafError."""
     wanted = build_id_of(build)
-    registers = BoxRegisters(*_window(bar, "box"))
+    registers = BoxRegisters(*_open_window(bar, "box"))
     found = registers.read("id")
     if found == ALL_ONES:
         raise OlafError(bar.why_silent())
@@ -138,15 +138,15 @@ def _check(bar: Bar, build: Path) -> str:
     return wanted
 
 
-def _driver(build: Path, name: str, bar: Bar) -> Driver:
+def _open_driver(build: Path, name: str, bar: Bar) -> Driver:
     """Return what programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
     path = build / TABLES.format(name)
     if not path.is_file():
         what = "does not exist: the tables of VitisNetP4's IPs need AMD's own driver"
         raise OlafError(Problem(what, str(path), "use a build with blocks: rtl"))
-    return Driver(json.loads(path.read_text()), *_window(bar, name))
+    return Driver(json.loads(path.read_text()), *_open_window(bar, name))
 
 
-def _window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
+def _open_window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
     base = _BASES[name]
     return (lambda offset: bar.read(base + offset)), (lambda offset, value: bar.write(base + offset, value))

@@ -25,7 +25,7 @@ _LINK_REMEDY = (
 
 
 @dataclass(frozen=True)
-class Link:
+class CmacLink:
     """One CMAC's receive side."""
 
     port: int
@@ -49,7 +49,7 @@ class Health:
         self._bar, self._ports, self._period = bar, ports, period
         self._reported: dict[str, Problem | None] = {}
         self._lost: Problem | None = None
-        self._links: tuple[Link, ...] = ()
+        self._links: tuple[CmacLink, ...] = ()
         self._stop = threading.Event()
         self._look()
         self._thread = threading.Thread(target=self._watch, name="card health", daemon=True)
@@ -63,7 +63,7 @@ class Health:
         return [problem for link in self._links if (problem := link.problem())]
 
     @property
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[CmacLink]:
         """The links as last seen."""
         return self._links
 
@@ -109,12 +109,12 @@ class Health:
             self._lost = Problem(f"the box's id reads {seen:#010x}, not {IDENTITY:#010x}", "the card", remedy)
         self._report("card", self._lost)
 
-    def _link(self, port: int) -> Link:
+    def _link(self, port: int) -> CmacLink:
         base = CMACS[port]
         self._bar.read(base + RX_STATUS)  # what happened since the last read is latched
         status = self._bar.read(base + RX_STATUS)
         fec = bool(self._bar.read(base + RS_FEC) & 3)
-        return Link(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
+        return CmacLink(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
 
     def _report(self, what: str, problem: Problem | None) -> None:
         if self._reported.get(what) == problem:

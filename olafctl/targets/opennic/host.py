@@ -46,7 +46,7 @@ class HostFunction:
     def simulated(cls, path: Path) -> "HostFunction":
         """Connect to the card that a simulation holds. Raises OlafError when it does not answer."""
         try:
-            return cls(unix.connect(path, socket.SOCK_SEQPACKET), str(path))
+            return cls(unix.connect_to(path, socket.SOCK_SEQPACKET), str(path))
         except OSError as error:
             raise OlafError(Problem(f"no card answers: {error}", str(path))) from error
 

@@ -26,7 +26,7 @@ class MetaField:
     low: int
 
 
-def fields(source: Path | None = None) -> tuple[MetaField, ...]:
+def list_fields(source: Path | None = None) -> tuple[MetaField, ...]:
     """Return every field in declared order.
 
     Raises OlafError when the struct is missing or has a member that is not a ``bit<N>``.
@@ -52,6 +52,6 @@ def fields(source: Path | None = None) -> tuple[MetaField, ...]:
     return tuple(made)
 
 
-def width(all_fields: tuple[MetaField, ...]) -> int:
+def bus_width(all_fields: tuple[MetaField, ...]) -> int:
     """Count the bits of the whole bus."""
     return sum(field.bits for field in all_fields)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from olafctl.targets.opennic.host import HostFunction
-from olafctl.targets.opennic.replication import BoxReplication, Member
+from olafctl.targets.opennic.replication import BoxReplication, ReplicaMember
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.hardware.plane import HardwarePlane
-from olafswitch.p4.p4info.matching import mismatch
+from olafswitch.p4.p4info.matching import find_mismatch
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
@@ -26,7 +26,7 @@ from olafswitch.p4runtime.dataplane import (
     TableFull,
     Unsupported,
 )
-from olafswitch.p4runtime.program import Program
+from olafswitch.p4runtime.program import ProgramInfo
 
 _MAX_PORT = 0xFFFF
 
@@ -55,9 +55,9 @@ class CardPlane(HardwarePlane):
     """Adds to the block's what the box does of a program: ``members``, copies, packet-ins."""
 
     def __init__(self, parts: Parts) -> None:
-        super().__init__(parts.driver, Program(parts.ip))
+        super().__init__(parts.driver, ProgramInfo(parts.ip))
         self._parts = parts
-        self._client = Program(parts.client)
+        self._client = ProgramInfo(parts.client)
         groups = parts.replication.groups if parts.replication else 1
         self.replication = ReplicationLimits(_MAX_PORT, 0xFFFF, max(groups - 1, 1), 1)
 
@@ -78,7 +78,7 @@ class CardPlane(HardwarePlane):
                 f"the device_config is of {found[0]} in build {found[1]}; the card has {parts.name} "
                 f"in build {parts.build_id}: program the card with that build, or push this one's"
             )
-        if difference := mismatch(p4info, parts.client):
+        if difference := find_mismatch(p4info, parts.client):
             raise PipelineRefused(f"the P4Info does not belong to the bitstream: {difference}")
         return p4info
 
@@ -149,7 +149,7 @@ class CardPlane(HardwarePlane):
         if replication is None or len(key) != 1 or not isinstance(key[0], Exact):
             raise Unsupported("the card has no such table")
         params = action.params if isinstance(action, ActionCall) else ()
-        replication.set_member(key[0].value, Member(*params) if params else None)
+        replication.set_member(key[0].value, ReplicaMember(*params) if params else None)
 
     # --- replication, packets
 

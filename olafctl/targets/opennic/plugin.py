@@ -16,13 +16,13 @@ from olafctl import paths
 from olafctl.queue import verilog
 from olafctl.targets.opennic import blocks
 from olafctl.targets.opennic.ips import IPS, Ip
-from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.metadata import bus_width, list_fields
 from olafctl.targets.opennic.registers import MAP_VERSION
 from olafctl.templates import fill
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
 from olafswitch.p4.compiler import p4info_of
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.syntax.preprocess import preprocess_file
 
 BOARD = "au55c"
 MAX_BYTES = 9216
@@ -82,18 +82,20 @@ class Plugin:
             path.write_text(text)
 
 
-def make(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
+def assemble_plugin(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
     """Return the plug-in with OlafQueue of these parameters and the P4 sources in the folder ``p4``; with
     ``vitis`` VNP4₁ and VNP4₂ are VitisNetP4 IPs.
 
     Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
-    own = {ip: preprocess(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS}
+    own = {
+        ip: preprocess_file(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS
+    }
     fixed = {
-        **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
-        **(_vitis(p4) if vitis else _own(own)),
-        **{IP_P4INFO.format(ip.name): _p4info(text) for ip, text in own.items()},
-        **{CLIENT_P4INFO.format(ip.name): _p4info(preprocess(p4 / f"{ip.name}.p4")) for ip in IPS},
+        **{f"hdl/{name}": text for name, text in _rtl_files(queue).items()},
+        **(_vitis_files(p4) if vitis else _own_files(own)),
+        **{IP_P4INFO.format(ip.name): _p4info_files(text) for ip, text in own.items()},
+        **{CLIENT_P4INFO.format(ip.name): _p4info_files(preprocess_file(p4 / f"{ip.name}.p4")) for ip in IPS},
         "build_box_250mhz.tcl": fill(
             "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN, vitis=vitis
         ),
@@ -105,10 +107,10 @@ def make(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
     sources = [*fixed.items(), *((name, _with_id(name, "0" * 8, vitis)) for name in _WITH_ID)]
     build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
     files = {**fixed, **{name: _with_id(name, build_id, vitis) for name in _WITH_ID}}
-    return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, queue, files)})
+    return Plugin(build_id, {**files, MANIFEST: _write_manifest(build_id, queue, files)})
 
 
-def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
+def build_command(folder: Path, shell: str = "<open-nic-shell>") -> str:
     """Return the one command that builds the bitstream, on a machine with Vivado and OpenNIC's shell."""
     return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
 
@@ -117,16 +119,16 @@ _WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format
 """The files with the build id in them; it is the digest of all files with zeros in its place."""
 
 
-def _own(programs: Mapping[Ip, str]) -> dict[str, str]:
+def _own_files(programs: Mapping[Ip, str]) -> dict[str, str]:
     """Return the programs' Verilog, and what the agent must know of it."""
-    made = {ip.number: blocks.block(ip, text, f"{ip.name}_xsa.p4") for ip, text in programs.items()}
+    made = {ip.number: blocks.compile_block(ip, text, f"{ip.name}_xsa.p4") for ip, text in programs.items()}
     return {
-        **{f"hdl/{name}": text for name, text in blocks.verilog(made).items()},
+        **{f"hdl/{name}": text for name, text in blocks.write_blocks(made).items()},
         **{TABLES.format(ip.name): json.dumps(made[ip.number].description) + "\n" for ip in IPS},
     }
 
 
-def _vitis(p4: Path) -> dict[str, str]:
+def _vitis_files(p4: Path) -> dict[str, str]:
     """Return the places of the IPs and what makes them, of the programs ``p4/vnp4_1.p4`` and
     ``p4/vnp4_2.p4``."""
     sources = {f"p4/{path.name}": path.read_text() for path in p4.glob("*.p4")}
@@ -134,12 +136,14 @@ def _vitis(p4: Path) -> dict[str, str]:
     return {
         **sources,
         **tops,
-        **{f"hdl/olaf_box_{ip.name}.v": blocks.place(ip, vitis=True) for ip in IPS},
-        "ips.tcl": fill("opennic/ips.tcl.j2", ips=IPS, meta_bits=width(fields()), properties=PROPERTIES),
+        **{f"hdl/olaf_box_{ip.name}.v": blocks.write_place(ip, vitis=True) for ip in IPS},
+        "ips.tcl": fill(
+            "opennic/ips.tcl.j2", ips=IPS, meta_bits=bus_width(list_fields()), properties=PROPERTIES
+        ),
     }
 
 
-def _p4info(program: str) -> str:
+def _p4info_files(program: str) -> str:
     return str(text_format.MessageToString(p4info_of(program, "program.p4")))
 
 
@@ -178,18 +182,18 @@ def _with_id(name: str, build_id: str, vitis: bool) -> str:
     )
 
 
-def _rtl(queue: Geometry) -> dict[str, str]:
+def _rtl_files(queue: Geometry) -> dict[str, str]:
     own = (paths.sources() / "hdl" / "opennic").glob("*.v*")
-    return {**verilog.sources(queue), **{path.name: path.read_text() for path in own}}
+    return {**verilog.render_sources(queue), **{path.name: path.read_text() for path in own}}
 
 
-def _manifest(build_id: str, queue: Geometry, files: Mapping[str, str]) -> str:
+def _write_manifest(build_id: str, queue: Geometry, files: Mapping[str, str]) -> str:
     return json.dumps(
         {
             "build_id": build_id,
             "board": BOARD,
             "register_map": MAP_VERSION,
-            "metadata_bits": width(fields()),
+            "metadata_bits": bus_width(list_fields()),
             "queue": asdict(queue),
             "files": {name: cache.digest([text]) for name, text in sorted(files.items())},
         },

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from olafctl.targets.opennic.plugin import BOARD
-from olafctl.testbed.model import Blocks
+from olafctl.testbed.model import BlockKind
 from olafswitch.errors import Problem
 
 OLDEST = (2023, 1)
@@ -23,44 +23,46 @@ _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
-def needed(blocks: Blocks) -> str:
+def describe_needs(blocks: BlockKind) -> str:
     """Return what a machine must have, on one line."""
     return (
         f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licence"
-        f"{'s' if len(_of(blocks)) > 1 else ''} {', '.join(_of(blocks))}, "
+        f"{'s' if len(_licences_of(blocks)) > 1 else ''} {', '.join(_licences_of(blocks))}, "
         f"the board files of {BOARD} and a checkout of open-nic-shell {SHELL}"
     )
 
 
-def _of(blocks: Blocks) -> dict[str, str]:
-    return LICENCES if blocks is Blocks.RTL else {**VITIS_LICENCES, **LICENCES}
+def _licences_of(blocks: BlockKind) -> dict[str, str]:
+    return LICENCES if blocks is BlockKind.RTL else {**VITIS_LICENCES, **LICENCES}
 
 
-def problems(blocks: Blocks) -> Sequence[Problem]:
+def find_problems(blocks: BlockKind) -> Sequence[Problem]:
     """Return everything that is missing here, as far as it can be known without starting a build."""
     shell = "no checkout of open-nic-shell is given"
     return [
-        *_vivado(),
-        *_licences(_of(blocks)),
+        *_find_vivado_problems(),
+        *_find_licence_problems(_licences_of(blocks)),
         Problem(shell, remedy="clone github.com/Xilinx/open-nic-shell"),
     ]
 
 
-def _vivado() -> Iterator[Problem]:
+def _find_vivado_problems() -> Iterator[Problem]:
     found = shutil.which("vivado")
     if found is None:
-        yield Problem("Vivado is not on PATH", remedy=f"install {_name(BEST)} and source settings64.sh")
+        yield Problem(
+            "Vivado is not on PATH", remedy=f"install {_version_name(BEST)} and source settings64.sh"
+        )
         return
     output = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
     version = re.search(r"v(\d{4})\.(\d+)", output)
     if version is None:
         yield Problem("does not say its version", found, "run `vivado -version`")
     elif (int(version[1]), int(version[2])) < OLDEST:
-        remedy = f"use {_name(BEST)}"
+        remedy = f"use {_version_name(BEST)}"
         yield Problem(f"Vivado {version[1]}.{version[2]} is too old", found, remedy)
 
 
-def _licences(wanted: dict[str, str]) -> Iterator[Problem]:
+def _find_licence_problems(wanted: dict[str, str]) -> Iterator[Problem]:
     places = [place for name in _VARIABLES for place in os.environ.get(name, "").split(os.pathsep) if place]
     if not places:
         yield Problem("no licence is set up", " or ".join(_VARIABLES), "set it to a file or to port@host")
@@ -80,5 +82,5 @@ def _licence_files(place: Path) -> list[Path]:
     return sorted(place.glob("*.lic")) if place.is_dir() else [place] if place.is_file() else []
 
 
-def _name(version: tuple[int, int]) -> str:
+def _version_name(version: tuple[int, int]) -> str:
     return f"Vivado {version[0]}.{version[1]}"

@@ -33,14 +33,14 @@ def claim_of(card: str) -> str:
     return f"card {os.path.realpath(card) if os.sep in card else card}"
 
 
-def undo(state: Path) -> None:
+def undo_deployment(state: Path) -> None:
     """See :func:`olafctl.targets.deployment.undo`."""
-    deployment.undo(state)
+    deployment.undo_deployment(state)
     (state / SETTINGS).unlink(missing_ok=True)
 
 
 @contextmanager
-def serving(state: Path) -> Iterator[str]:
+def serve_card(state: Path) -> Iterator[str]:
     """Yield the card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or
     OSError."""
     address = addresses.of_socket(state.resolve() / GRPC_SOCKET)
@@ -52,4 +52,4 @@ def serving(state: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    serving_process.program(serving)
+    serving_process.run_process(serve_card)

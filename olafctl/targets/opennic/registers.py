@@ -50,23 +50,23 @@ _INPUTS = (
 )
 
 
-def _run(first: int, access: Access, *named: tuple[str, int | None, str]) -> tuple[Register, ...]:
+def _list_run(first: int, access: Access, *named: tuple[str, int | None, str]) -> tuple[Register, ...]:
     return tuple(
         Register(name, first + (8 if access is Access.COUNTER else 4) * index, access, reset, meaning)
         for index, (name, reset, meaning) in enumerate(named)
     )
 
 
-def _counters(*named: tuple[str, str]) -> tuple[Register, ...]:
-    return _run(0x100, Access.COUNTER, *((name, 0, meaning) for name, meaning in named))
+def _list_counters(*named: tuple[str, str]) -> tuple[Register, ...]:
+    return _list_run(0x100, Access.COUNTER, *((name, 0, meaning) for name, meaning in named))
 
 
-def _late(name: str) -> str:
+def _describe_late(name: str) -> str:
     return "" if name == "host" else ", or the rest of an update was late"
 
 
 REGISTERS: tuple[Register, ...] = (
-    *_run(
+    *_list_run(
         0x000,
         Access.FIXED,
         ("id", IDENTITY, 'the letters "OBOX": the box answers here'),
@@ -78,7 +78,7 @@ REGISTERS: tuple[Register, ...] = (
         ("max_bytes", None, "the longest frame that a port or the host may send in"),
         ("clock_hz", CLOCK_HZ, "cycles in a second"),
     ),
-    *_run(
+    *_list_run(
         0x040,
         Access.SETTING,
         *((f"port_number_{n}", n + 1, f"front port number of CMAC {n}; 0: none") for n in range(PORTS)),
@@ -93,7 +93,7 @@ REGISTERS: tuple[Register, ...] = (
         ("copy_addr", 0, "the member's IPv4 address"),
         ("copy_udp_port", 0, "the member's UDP port"),
     ),
-    *_run(
+    *_list_run(
         0x0C0,
         Access.PULSE,
         ("write_group", 0, "writes the group staged above, in one step: frames see the old or the new one"),
@@ -101,14 +101,17 @@ REGISTERS: tuple[Register, ...] = (
         ("clear", 0, "zeroes every counter"),
         ("snapshot", 0, "copies all counters at one instant, to be read after"),
     ),
-    *_counters(
+    *_list_counters(
         *(
             counter
             for name, of in _INPUTS
             for counter in (
                 (f"in_{name}", f"frames from {of}, whole"),
                 (f"oversize_{name}", f"frames from {of} dropped: longer than max_bytes"),
-                (f"malformed_{name}", f"frames from {of} dropped: a hole in their tkeep{_late(name)}"),
+                (
+                    f"malformed_{name}",
+                    f"frames from {of} dropped: a hole in their tkeep{_describe_late(name)}",
+                ),
                 (f"cut_{name}", f"frames from {of} dropped: a reset of the box cut them"),
             )
         ),

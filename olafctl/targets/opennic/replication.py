@@ -13,7 +13,7 @@ from olafswitch.errors import BadInput
 from olafswitch.p4runtime.dataplane import DeviceRefused, Replica
 
 
-class Member(NamedTuple):
+class ReplicaMember(NamedTuple):
     """Whom a copy is addressed to."""
 
     mac: int
@@ -28,13 +28,13 @@ class BoxReplication:
         """``together`` is held for accesses to the registers that belong together."""
         self._registers, self._together = registers, together
         self._groups: dict[int, tuple[Replica, ...]] = {}
-        self._members: dict[int, Member] = {}
+        self._members: dict[int, ReplicaMember] = {}
         self._stale: set[int] = set()
         self.groups = registers.read("groups")
         """The groups that the box has, the one that is none included."""
 
     @property
-    def members(self) -> Mapping[int, Member]:
+    def members(self) -> Mapping[int, ReplicaMember]:
         """The members by replica instance."""
         return self._members
 
@@ -55,7 +55,7 @@ class BoxReplication:
             self._groups[group] = tuple(replicas)
         self._stale.discard(group)
 
-    def set_member(self, instance: int, member: Member | None) -> None:
+    def set_member(self, instance: int, member: ReplicaMember | None) -> None:
         """Address the copies of ``instance`` to ``member``; None leaves them as they are."""
         if member is None:
             self._members.pop(instance, None)

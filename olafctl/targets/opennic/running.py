@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from olafctl.targets.control import ask
+from olafctl.targets.control import ask_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.queue_process import LOG, ONLY, RunningProcess, SocketRegisters
 from olafswitch.errors import OlafError
@@ -20,12 +20,12 @@ class RunningCard(RunningProcess):
         """Raises OlafError when the agent in ``state`` does not answer."""
         super().__init__(state, recorded)
         self._logs = logs
-        self.queues = {engine: SocketRegisters(partial(ask, self._socket), ONLY)}
+        self.queues = {engine: SocketRegisters(partial(ask_process, self._socket), ONLY)}
 
     def alive(self) -> bool:
         """Return whether the agent answers and the card answers it."""
         try:
-            return bool(ask(self._socket, "card")["answers"])
+            return bool(ask_process(self._socket, "card")["answers"])
         except OlafError:
             return False
 
@@ -35,4 +35,4 @@ class RunningCard(RunningProcess):
 
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames each way; ``losses``: those that went nowhere; ``card``: its links."""
-        return {**super().stats(), "card": ask(self._socket, "card")}
+        return {**super().stats(), "card": ask_process(self._socket, "card")}

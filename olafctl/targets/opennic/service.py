@@ -9,14 +9,14 @@ from typing import Any
 
 from olafctl.queue.registers import QueueRegisters
 from olafctl.targets.control import ControlServer
-from olafctl.targets.interface import Device
+from olafctl.targets.interface import TargetDevice
 from olafctl.targets.opennic.card import Card, open_bar, open_host
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
-from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_control import make_handlers
 from olafctl.targets.queue_process import ONLY
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class CardService:
                 settings.ports,
             )
             stack.callback(self.card.close)
-            agent = serve(self.card.planes, address, tls, token)
+            agent = serve_devices(self.card.planes, address, tls, token)
             stack.callback(agent.stop)
             self.address: str = agent.address
-            self.devices = devices(settings.build, agent.address)
+            self.devices = list_devices(settings.build, agent.address)
             if control is not None:
                 queues = {ONLY: QueueRegisters(self.card.read_queue, self.card.write_queue)}
-                common = handlers(self, queues, settings.ports, self.devices, self._carriers)
+                common = make_handlers(self, queues, settings.ports, self.devices, self._carriers)
                 answers = {**common, "card": self._card}
                 stack.callback(ControlServer(control, answers, {}).close)
             self._closing = stack.pop_all()
@@ -124,10 +124,10 @@ class CardService:
         }
 
 
-def devices(build: Path, address: str) -> Sequence[Device]:
+def list_devices(build: Path, address: str) -> Sequence[TargetDevice]:
     """Return the P4Runtime devices of the card that runs ``build``."""
     return [
-        Device(
+        TargetDevice(
             ip.name,
             ip.number,
             address,

@@ -11,9 +11,9 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic.health import CMACS
-from olafctl.targets.opennic.process import claim_of, undo, write_settings
+from olafctl.targets.opennic.process import claim_of, undo_deployment, write_settings
 from olafctl.targets.opennic.running import RunningCard
-from olafctl.targets.opennic.service import Settings, devices
+from olafctl.targets.opennic.service import Settings, list_devices
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import Problem
 
@@ -36,7 +36,7 @@ class Opennic:
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return the plug-in folder, and what to do with it. Raises OlafError."""
-        return builds.build(testbed, progress)
+        return builds.build_plugin(testbed, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """Return a card that is not named, blocks that the agent does not drive, more ports than the card
@@ -56,7 +56,7 @@ class Opennic:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """Return the agent. Raises OlafError, also when the card runs another build."""
-        undo(state)
+        undo_deployment(state)
         state.mkdir(parents=True, exist_ok=True)
         settings = Settings(
             os.environ.get(CARD, ""),
@@ -64,24 +64,24 @@ class Opennic:
             [port.number for port in testbed.ports],
             os.environ.get(INTERFACE) or None,
         )
-        recorded = Deployment(self.name, [], devices(build.folder, ""), [], [])
+        recorded = Deployment(self.name, [], list_devices(build.folder, ""), [], [])
         try:
-            deployment.save(state, recorded)
+            deployment.save_deployment(state, recorded)
             write_settings(state, settings)
             progress(f"starting the agent of card {settings.card}")
-            queue_process.start("olafctl.targets.opennic.process", state)
+            queue_process.start_process("olafctl.targets.opennic.process", state)
             return RunningCard(state, recorded, testbed.root.name)
         except BaseException:
-            undo(state)
+            undo_deployment(state)
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """Return what runs in ``state``, if it answers."""
-        return queue_process.find(self.name, state, partial(RunningCard, engine=testbed.root.name))
+        return queue_process.find_process(self.name, state, partial(RunningCard, engine=testbed.root.name))
 
     def stop(self, state: Path) -> None:
         """End the agent; the card forwards on with the tables that it has."""
-        undo(state)
+        undo_deployment(state)
 
 
 TARGET = Opennic()

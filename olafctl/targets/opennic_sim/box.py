@@ -9,8 +9,8 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.queue import verilog as queue_verilog
 from olafctl.queue.registers import QueueRegisters
-from olafctl.queue.verilog import INSTANCE, instance
-from olafctl.targets.opennic.blocks import verilog
+from olafctl.queue.verilog import INSTANCE, render_instance
+from olafctl.targets.opennic.blocks import write_blocks
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import WINDOWS
@@ -55,7 +55,7 @@ class Box:
         ports: int = 2,
         around: Around | None = None,
     ) -> None:
-        bench = Bench(library(queue, blocks, ports, around=around), {**PERIODS, **(periods or {})}, seed)
+        bench = Bench(build_box(queue, blocks, ports, around=around), {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
         self._indices = queue.indices
         for name in () if around else ("box_quiet", "box_skip"):
@@ -67,20 +67,22 @@ class Box:
         self.h2c, self.c2h = self.connect(ports)
         self.axil = bench.axil(clock="axil_aclk")
         bases = {window.name: window.base for window in WINDOWS}
-        self.registers = BoxRegisters(*self._window(bases["box"]))
-        self.queue = QueueRegisters(*self._window(bases["queue"]))
+        self.registers = BoxRegisters(*self._open_window(bases["box"]))
+        self.queue = QueueRegisters(*self._open_window(bases["queue"]))
         self.reset(start=False)
         self.drivers = {
-            ip.number: Driver(blocks[ip.number].description, *self._window(bases[ip.name])) for ip in IPS
+            ip.number: Driver(blocks[ip.number].description, *self._open_window(bases[ip.name])) for ip in IPS
         }
         """Drivers of the tables of each block."""
 
     def connect(self, ports: int) -> tuple[Source, Sink]:
         """Fill ``rx`` and ``tx``, a stream for each port; the host's two streams."""
         bench = self.bench
-        self.rx += [bench.source(_lane("s_axis_rx", port)) for port in range(ports)]
-        self.tx += [bench.sink(_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
-        return bench.source(_lane("s_axis_h2c", 0)), bench.sink(_lane("m_axis_c2h", 0, sideband=True))
+        self.rx += [bench.source(_signals_of_lane("s_axis_rx", port)) for port in range(ports)]
+        self.tx += [bench.sink(_signals_of_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
+        return bench.source(_signals_of_lane("s_axis_h2c", 0)), bench.sink(
+            _signals_of_lane("m_axis_c2h", 0, sideband=True)
+        )
 
     def power_up(self) -> None:
         """Take everything out of reset."""
@@ -134,7 +136,7 @@ class Box:
         """Free the model."""
         self.bench.close()
 
-    def _window(self, base: int) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
+    def _open_window(self, base: int) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
         def read(offset: int) -> int:
             data, response = self.axil.read(base + offset)
             if response:
@@ -149,12 +151,12 @@ class Box:
         return read, write
 
 
-def _lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
+def _signals_of_lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
     user = tuple((f"{prefix}_{name}", bits) for name, bits in _SIDEBAND) if sideband else ()
     return Signals.axis(prefix, user, lane)
 
 
-def library(
+def build_box(
     queue: Geometry,
     blocks: Mapping[int, Module],
     ports: int = 2,
@@ -167,24 +169,26 @@ def library(
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        files = {INSTANCE: instance(queue), **verilog(blocks)}
+        files = {INSTANCE: render_instance(queue), **write_blocks(blocks)}
         more = [Path(folder) / name for name in files]
         for path in more:
             path.write_text(files[path.name])
         if around is None:
             parameters = {"PORTS": ports, "FUNCTIONS": 1}
             native = [_NATIVE / "box_time.cpp", _QUEUE_TIME]
-            return build("olaf_box_250mhz", parameters, more, native, progress=progress)
-        return build(around.top, {}, [*more, *around.sources], (), around.defines, progress, around.included)
+            return build_rtl("olaf_box_250mhz", parameters, more, native, progress=progress)
+        return build_rtl(
+            around.top, {}, [*more, *around.sources], (), around.defines, progress, around.included
+        )
 
 
-def sources() -> list[Path]:
+def list_sources() -> list[Path]:
     """List every Verilog file of the box and of OlafQueue, in a stable order."""
     hdl = paths.sources() / "hdl"
     return sorted([*hdl.glob("*.v*"), *(hdl / "opennic").glob("*.v*")])
 
 
-def build(
+def build_rtl(
     top: str,
     parameters: Mapping[str, int] | None = None,
     more: Sequence[Path] = (),
@@ -200,7 +204,7 @@ def build(
     hdl = paths.sources() / "hdl"
     own = [] if any(path.stem == top for path in more) else [hdl / "opennic" / f"{top}.v"]
     folders = [hdl / "opennic", hdl, *dict.fromkeys(path.parent for path in included)]
-    return verilate.build(
-        top, [*more, *own], parameters, folders=folders, sources=[*sources(), *included], native=native,
+    return verilate.build_bench(
+        top, [*more, *own], parameters, folders=folders, sources=[*list_sources(), *included], native=native,
         defines=defines, progress=progress,
     )  # fmt: skip

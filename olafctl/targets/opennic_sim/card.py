@@ -19,7 +19,7 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST, TABLES
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.targets.opennic_sim.box import Box
-from olafctl.targets.opennic_sim.front import Front, Segment, wait
+from olafctl.targets.opennic_sim.front import Front, Segment, wait_readable
 from olafctl.wire.geometry import Geometry
 from olafswitch.p4.verilog.module import Module
 from olafswitch.ports import unix
@@ -57,7 +57,7 @@ class SimulatedCard:
         self._box = Box(Geometry(**manifest["queue"]), blocks_of(build), ports=len(fronts))
         self._fronts = fronts
         self._host = Segment(state / "host.sock")
-        self._accesses = Accesses(unix.listen(state / "bar.sock", socket.SOCK_STREAM))
+        self._accesses = Accesses(unix.listen_at(state / "bar.sock", socket.SOCK_STREAM))
         self._other: dict[int, int] = {0: 0x20260101}
         for base in CMACS[: len(fronts)]:
             self._other.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
@@ -73,7 +73,7 @@ class SimulatedCard:
         polled = any(not list(front.waitables()) for front in self._fronts)
         while True:
             rest = min(self._keep_time(), _PCAP_SECONDS if polled else math.inf)
-            ready = wait(
+            ready = wait_readable(
                 (*self._fronts, self._host),
                 [self._awake.fileno(), *self._accesses.waitables()],
                 0.0 if self._moving else rest,
@@ -86,10 +86,10 @@ class SimulatedCard:
             if not self._moving and self._keep_time() > 0:
                 continue
             self._moving = True
-            before = self._beats()
+            before = self._count_beats()
             self._box.run(_SLICE)
             self._hand_out()
-            self._still = self._still + _SLICE if self._beats() == before else 0
+            self._still = self._still + _SLICE if self._count_beats() == before else 0
             if self._still >= _QUIET:
                 self._moving, self._still = self._box.quiet(1) == 0, 0
 
@@ -137,7 +137,7 @@ class SimulatedCard:
             for frame in sink.frames():
                 self.lost += not front.send(frame.data)
 
-    def _beats(self) -> int:
+    def _count_beats(self) -> int:
         box = self._box
         return sum(end.beats for end in (*box.rx, box.h2c, *box.tx, box.c2h))
 

@@ -44,7 +44,7 @@ def open_front(port: FrontPort, state: Path) -> Front:
                 return _Interface(port.inner)
             case Transport.TAP:
                 opened = _Tap(open_tap(port.inner))
-                interfaces.adopt(state, port.inner, port.outer.path)
+                interfaces.adopt_interface(state, port.inner, port.outer.path)
                 return opened
             case Transport.UNIX:
                 return Segment(Path(port.inner))
@@ -60,7 +60,7 @@ class Segment:
 
     def __init__(self, path: Path) -> None:
         """Raises OSError."""
-        self._listening = unix.listen(path, socket.SOCK_SEQPACKET)
+        self._listening = unix.listen_at(path, socket.SOCK_SEQPACKET)
         self._listening.setblocking(False)
         self._hosts: list[socket.socket] = []
 
@@ -176,7 +176,7 @@ class _Pcap:
                 each.close()
 
 
-def wait(fronts: Iterable[Front], also: Iterable[int], seconds: float) -> set[int]:
+def wait_readable(fronts: Iterable[Front], also: Iterable[int], seconds: float) -> set[int]:
     """Wait until something can be received; the descriptors of ``also`` that are ready."""
     poll = select.poll()
     others = set(also)

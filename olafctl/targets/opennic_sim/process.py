@@ -13,9 +13,9 @@ from olafswitch.errors import OlafError
 
 
 @contextmanager
-def serving(state: Path) -> Iterator[None]:
+def serve_simulation(state: Path) -> Iterator[None]:
     """The simulated card of the deployment in ``state``. Raises OlafError or OSError."""
-    fronts = [open_front(port, state) for port in deployment.required(state).ports]
+    fronts = [open_front(port, state) for port in deployment.require_deployment(state).ports]
     card = SimulatedCard(read_settings(state).build, fronts, state)
 
     def run() -> None:
@@ -36,4 +36,4 @@ def serving(state: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    serving_process.program(serving)
+    serving_process.run_process(serve_simulation)

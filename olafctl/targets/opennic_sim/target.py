@@ -12,9 +12,9 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic import registers
-from olafctl.targets.opennic.process import undo, write_settings
+from olafctl.targets.opennic.process import undo_deployment, write_settings
 from olafctl.targets.opennic.running import RunningCard
-from olafctl.targets.opennic.service import Settings, devices
+from olafctl.targets.opennic.service import Settings, list_devices
 from olafctl.targets.opennic_sim import box
 from olafctl.targets.opennic_sim.card import blocks_of
 from olafctl.testbed.model import Testbed
@@ -37,11 +37,11 @@ class OpennicSim:
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """The plug-in, and the Verilated box with both programs as Verilog. Raises OlafError."""
-        made = builds.make(testbed)
+        made = builds.make_plugin(testbed)
 
         def everything(folder: Path) -> None:
             made.write(folder)
-            box.library(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
+            box.build_box(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
 
         parts = [str(toolchain.cxx()), str(len(testbed.ports))]
         files = [part for item in sorted(made.files.items()) for part in item]
@@ -51,7 +51,7 @@ class OpennicSim:
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """More ports than a box can have, and front ports that cannot be made."""
-        found = [*builds.not_driven(testbed), *front_ports.problems(testbed, state)]
+        found = [*builds.not_driven(testbed), *front_ports.find_problems(testbed, state)]
         if len(testbed.ports) > registers.PORTS:
             what = f"the testbed has {len(testbed.ports)} front ports, a box at most {registers.PORTS}"
             where = f"{testbed.source}: target {self.name}"
@@ -60,27 +60,29 @@ class OpennicSim:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """Front ports, the simulated card's process and the agent's. Raises OlafError."""
-        ports = front_ports.plan(testbed, state, progress)
+        ports = front_ports.plan_ports(testbed, state, progress)
         numbers = [port.number for port in ports]
-        recorded = Deployment(self.name, ports, devices(build.folder, ""), [], [])
+        recorded = Deployment(self.name, ports, list_devices(build.folder, ""), [], [])
         settings = Settings(str(state.resolve()), build.folder, numbers)
-        with deployment.starting(state, recorded, progress):
+        with deployment.start_engine(state, recorded, progress):
             write_settings(state, settings)
             progress("starting the simulated card")
-            queue_process.start("olafctl.targets.opennic_sim.process", state, _CARD_LOG, _START_SECONDS)
+            queue_process.start_process(
+                "olafctl.targets.opennic_sim.process", state, _CARD_LOG, _START_SECONDS
+            )
             progress("starting its agent")
-            queue_process.start("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
+            queue_process.start_process("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """Find what runs in ``state``, if agent and card answer."""
         opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
-        running = queue_process.find(self.name, state, opened)
+        running = queue_process.find_process(self.name, state, opened)
         return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
         """End both processes; the front ports go."""
-        undo(state)
+        undo_deployment(state)
 
 
 TARGET = OpennicSim()

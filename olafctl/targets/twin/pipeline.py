@@ -11,9 +11,9 @@ CONFIG = "program.p4"
 def compile_block(source: Path, folder: Path) -> None:
     """Compile ``source``; its P4Info and device_config go into ``folder``. Raises OlafError."""
     from olafswitch.p4.compiler import compile_text
-    from olafswitch.p4.syntax.preprocess import preprocess
+    from olafswitch.p4.syntax.preprocess import preprocess_file
 
-    text = preprocess(source).replace(f"{source.parent}/", "")  # the same in every cache
+    text = preprocess_file(source).replace(f"{source.parent}/", "")  # the same in every cache
     program = compile_text(text, file=source.name)
     folder.mkdir()
     (folder / P4INFO).write_text(text_format.MessageToString(program.p4info))

@@ -17,15 +17,15 @@ from olafctl.targets import deployment, privileges, serving_process
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.queue_control import handlers, shard_handlers
+from olafctl.targets.queue_control import make_handlers, shard_handlers
 from olafctl.targets.queue_process import SOCKET
-from olafctl.targets.replay_stream import refuse
-from olafctl.targets.twin.attach import attach, own, receive, start, wire
+from olafctl.targets.replay_stream import refuse_session
+from olafctl.targets.twin.attach import attach_port, own_ports, receive_for_hosts, start_engine, wire_engine
 from olafctl.wire.layouts import CPU_PORT
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime import address as addresses
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 from olafswitch.ports.transport import Transport
 
 GRPC_SOCKET = "p4runtime.sock"
@@ -33,11 +33,11 @@ _HANDOVER_SECONDS = 1.0
 
 
 @contextmanager
-def serving(state: Path) -> Iterator[str]:
+def serve_twin(state: Path) -> Iterator[str]:
     """Yield the twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
-    recorded = deployment.required(state)
+    recorded = deployment.require_deployment(state)
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
-    privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
+    privileges.keep_capabilities(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
     with ExitStack() as stack:
         engine = PipelineEngine(recorded.engines[0].shards)
         switches = {
@@ -46,22 +46,22 @@ def serving(state: Path) -> Iterator[str]:
         }
         # Before the switches, for it cuts off a replay, which would keep them waiting.
         stack.callback(engine.close)
-        wire(engine, recorded.engines, recorded.links)
+        wire_engine(engine, recorded.engines, recorded.links)
         ports = stack.enter_context(closing(_Ports(engine, state)))
         ports.open()
-        agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
+        agent = serve_devices(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
         stack.callback(agent.stop)
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
         answers = {
-            **handlers(engine, queues, ports.all, devices, ports.carriers),
+            **make_handlers(engine, queues, ports.all, devices, ports.carriers),
             **shard_handlers(engine, ports.cards),
             "open": lambda _: ports.open(),
             "close": lambda request: ports.shut(request["ports"]),
         }
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
         stack.callback(control.close)
-        start(engine, recorded.ports, state, steered=recorded.target != "software")
+        start_engine(engine, recorded.ports, state, steered=recorded.target != "software")
         yield agent.address
 
 
@@ -78,18 +78,18 @@ class _Ports:
 
     def open(self) -> None:
         """Open what is written down and not open yet. Raises OlafError."""
-        recorded = deployment.required(self._state)
+        recorded = deployment.require_deployment(self._state)
         with self._engine.register_sequences:
-            own(self._engine, recorded.engines)
+            own_ports(self._engine, recorded.engines)
             new = [port for port in recorded.ports if port.number not in self._open]
             self._claims.take(name for port in new for name in port.claims)
             for port in new:
-                attach(self._engine, port, self._state)
+                attach_port(self._engine, port, self._state)
                 self._open[port.number] = port
                 if port.transport is Transport.NIC and self._engine.lanes > 1:
                     self.cards[str(port.number)] = FlowRules(port.inner)
             if recorded.target == "software":
-                receive(new, self._state)
+                receive_for_hosts(new, self._state)
         self.all[:] = recorded.all_ports
 
     def carriers(self) -> dict[str, bool]:
@@ -120,7 +120,7 @@ def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:
     def replay(peer: socket.socket) -> None:
         # One whose peer has just gone needs a moment to notice.
         if not running.acquire(timeout=_HANDOVER_SECONDS):
-            refuse(peer, "another replay is running")
+            refuse_session(peer, "another replay is running")
             return
         try:
             engine.replay(peer)
@@ -133,4 +133,4 @@ def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:
 
 
 if __name__ == "__main__":
-    serving_process.program(serving)
+    serving_process.run_process(serve_twin)

@@ -5,10 +5,10 @@ from contextlib import suppress
 from functools import partial
 
 from olafctl.targets import deployment
-from olafctl.targets.control import ask, take_over
+from olafctl.targets.control import ask_process, take_over
 from olafctl.targets.interface import Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_process import RunningProcess
-from olafctl.targets.replay_stream import Session, exchange
+from olafctl.targets.replay_stream import Session, exchange_frames
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 
@@ -24,23 +24,23 @@ class RunningTwin(RunningProcess):
         start at zero, and all stays as the session leaves it. Raises OlafError for times that decrease,
         unknown ports, frames beyond 16384 bytes, and while another replay runs.
         """
-        return exchange(take_over(self._socket, "replay"), frames)
+        return exchange_frames(take_over(self._socket, "replay"), frames)
 
     def rewirable(self) -> bool:
         """Return whether its process, which an earlier version may have started, changes ports."""
         with suppress(OlafError):
-            ask(self._socket, "close", ports=[])
+            ask_process(self._socket, "close", ports=[])
             return True
         return False
 
     def rewiring(self, testbed: Testbed) -> Sequence[str]:
         """See :class:`olafctl.targets.interface.Rewirable`."""
-        return deployment.rewiring(self._state, testbed)
+        return deployment.list_rewiring(self._state, testbed)
 
     def rewire(self, testbed: Testbed, progress: Progress) -> None:
         """See :class:`olafctl.targets.interface.Rewirable`."""
-        deployment.rewire(self._state, testbed, progress, partial(ask, self._socket))
-        self.attachments = deployment.required(self._state).attachments
+        deployment.rewire_ports(self._state, testbed, progress, partial(ask_process, self._socket))
+        self.attachments = deployment.require_deployment(self._state).attachments
 
     def virtual_time(self) -> VirtualTime:
         """As ``replay``; a session that is refused says so when it is first advanced."""

@@ -9,16 +9,16 @@ from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block
 from olafctl.targets.twin.running import RunningTwin
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine
 from olafswitch import toolchain
 from olafswitch.errors import Problem
 from olafswitch.p4.compiler import own_digest
 
 
-class Twin:
+class TwinTarget:
     """See :class:`olafctl.targets.interface.Target`; ``queue`` builds the library of an engine's queue."""
 
-    def __init__(self, name: str, called: str, queue: Callable[[Engine, Progress], Path]) -> None:
+    def __init__(self, name: str, called: str, queue: Callable[[TestbedEngine, Progress], Path]) -> None:
         self.name = name
         self._queue = queue
         self._called = called
@@ -42,7 +42,7 @@ class Twin:
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """Front ports that cannot be made."""
-        return front_ports.problems(testbed, state)
+        return front_ports.find_problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
         """Front ports and the process. Raises OlafError."""
@@ -51,19 +51,19 @@ class Twin:
             return build.folder / block / P4INFO, build.folder / block / CONFIG
 
         pipeline_library()  # a newer one than the build's: here, for the process must be ready soon
-        recorded = deployment.planned(self.name, testbed, state, self._queue, files, progress)
-        with deployment.starting(state, recorded, progress):
+        recorded = deployment.plan_deployment(self.name, testbed, state, self._queue, files, progress)
+        with deployment.start_engine(state, recorded, progress):
             progress(f"starting the {self._called}")
-            queue_process.start("olafctl.targets.twin.process", state)
+            queue_process.start_process("olafctl.targets.twin.process", state)
             return RunningTwin(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningTwin | None:
         """Return what runs in ``state``, if it answers."""
-        return queue_process.find(self.name, state, RunningTwin)
+        return queue_process.find_process(self.name, state, RunningTwin)
 
     def stop(self, state: Path) -> None:
         """See :func:`olafctl.targets.deployment.undo`."""
-        deployment.undo(state)
+        deployment.undo_deployment(state)
 
 
-TARGET = Twin("twin", "twin", queue_library)
+TARGET = TwinTarget("twin", "twin", queue_library)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from olafctl.testbed.graph.tree import Behind, Node, named
-from olafctl.testbed.graph.words import about, about_cable, text, traffic
+from olafctl.testbed.graph.tree import Behind, TreeNode, name_hosts
+from olafctl.testbed.graph.words import about_cable, describe_engine, describe_traffic, draw_text
 
 _BOX = 190
 _GAP = 210
@@ -42,20 +42,23 @@ class _Place:
         return self.left + _BOX
 
 
-def svg(title: str, root: Node, *, style: bool = True) -> str:
+def draw_svg(title: str, root: TreeNode, *, style: bool = True) -> str:
     """Draw the tree, with the same as text in its description; without ``style`` the page that shows it has
     the rules."""
-    depth, rows = _depth(root), max(_rows(root), len(root.sinks))
+    depth, rows = _depth_of(root), max(_count_rows(root), len(root.sinks))
     columns = depth + 1 + bool(root.sinks)
     width = 2 * _MARGIN + columns * _BOX + (columns - 1) * _GAP
     height = _HEAD + rows * _ROW + _MARGIN
     middle = _HEAD + rows * _ROW / 2
-    shapes = [*_engine(root, depth, middle - _rows(root) * _ROW / 2), *_sinks(root, depth, middle)]
+    shapes = [
+        *_draw_engine(root, depth, middle - _count_rows(root) * _ROW / 2),
+        *_draw_sinks(root, depth, middle),
+    ]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
             f"<title>{escape(title)}</title>",
-            f"<desc>{escape(text(root))}</desc>",
+            f"<desc>{escape(draw_text(root))}</desc>",
             *([f"<style>{_STYLE}</style>"] if style else []),
             f'<rect width="{width}" height="{height}" fill="#fff"/>',
             f'<text class="title" x="{_MARGIN}" y="30">{escape(title)}</text>',
@@ -66,66 +69,66 @@ def svg(title: str, root: Node, *, style: bool = True) -> str:
     )
 
 
-def _depth(node: Node) -> int:
+def _depth_of(node: TreeNode) -> int:
     """Columns to the left of an engine."""
-    deepest = max((_depth(child) for child in node.children), default=0)
+    deepest = max((_depth_of(child) for child in node.children), default=0)
     return max(deepest + bool(node.children), 1 if node.sources else 0)
 
 
-def _rows(node: Node) -> int:
+def _count_rows(node: TreeNode) -> int:
     """Rows that an engine and what is to its left need."""
-    return max(sum(_rows(child) for child in node.children) + len(node.sources), 1)
+    return max(sum(_count_rows(child) for child in node.children) + len(node.sources), 1)
 
 
-def _column(number: int) -> float:
+def _draw_column(number: int) -> float:
     return _MARGIN + number * (_BOX + _GAP)
 
 
-def _engine(node: Node, column: int, top: float) -> Iterator[str]:
+def _draw_engine(node: TreeNode, column: int, top: float) -> Iterator[str]:
     """Yield an engine in ``column`` whose rows begin at ``top``, and everything to its left."""
-    place = _Place(_column(column), top + _rows(node) * _ROW / 2)
+    place = _Place(_draw_column(column), top + _count_rows(node) * _ROW / 2)
     for child in node.children:
         assert child.cable is not None
-        there = _Place(_column(column - 1), top + _rows(child) * _ROW / 2)
-        into, out = traffic(child.cable.rates)
+        there = _Place(_draw_column(column - 1), top + _count_rows(child) * _ROW / 2)
+        into, out = describe_traffic(child.cable.rates)
         full = child.cable.is_full
-        yield from _link(there.right, there.middle, place.left, place.middle, out, into, full)
-        yield _text("small", (there.right + place.left) / 2, there.middle + 29, about_cable(child.cable))
-        yield from _engine(child, column - 1, top)
-        top += _rows(child) * _ROW
+        yield from _draw_link(there.right, there.middle, place.left, place.middle, out, into, full)
+        yield _draw_text("small", (there.right + place.left) / 2, there.middle + 29, about_cable(child.cable))
+        yield from _draw_engine(child, column - 1, top)
+        top += _count_rows(child) * _ROW
     for port in node.sources:
-        there = _Place(_column(column - 1), top + _ROW / 2)
-        into, out = traffic(port.rates)
-        yield from _link(there.right, there.middle, place.left, place.middle, into, out)
-        yield from _hosts(port, there)
+        there = _Place(_draw_column(column - 1), top + _ROW / 2)
+        into, out = describe_traffic(port.rates)
+        yield from _draw_link(there.right, there.middle, place.left, place.middle, into, out)
+        yield from _draw_hosts(port, there)
         top += _ROW
     state = " away" if node.away else " full" if node.is_full else ""
-    yield from _box(f"engine{state}", place, node.name, about(node))
+    yield from _draw_box(f"engine{state}", place, node.name, describe_engine(node))
     if node.occupancy:
         wide = _BOX * min(node.occupancy / node.slots, 1)
         yield f'<path class="used" d="M{place.left} {place.middle + 18}h{wide:g}v4h-{wide:g}z"/>'
 
 
-def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
+def _draw_sinks(root: TreeNode, column: int, middle: float) -> Iterator[str]:
     """Yield what is to the right of the root, around its middle."""
-    place = _Place(_column(column), middle)
+    place = _Place(_draw_column(column), middle)
     first = middle - (len(root.sinks) - 1) * _ROW / 2
     for row, port in enumerate(root.sinks):
-        there = _Place(_column(column + 1), first + row * _ROW)
-        into, out = traffic(port.rates)
+        there = _Place(_draw_column(column + 1), first + row * _ROW)
+        into, out = describe_traffic(port.rates)
         full = root.is_full and port.rates is not None and port.rates.bits_out > 0
-        yield from _link(there.left, there.middle, place.right, place.middle, out, into, full)
-        yield from _hosts(port, there)
+        yield from _draw_link(there.left, there.middle, place.right, place.middle, out, into, full)
+        yield from _draw_hosts(port, there)
 
 
-def _hosts(port: Behind, place: _Place) -> Iterator[str]:
-    counted = f"{port.workers} workers" if port.workers > 1 else named(port)
+def _draw_hosts(port: Behind, place: _Place) -> Iterator[str]:
+    counted = f"{port.workers} workers" if port.workers > 1 else name_hosts(port)
     if counted == port.port:
         counted = "host"
-    yield from _box("hosts", place, port.port, counted, f"{port.port}: {', '.join(port.hosts)}")
+    yield from _draw_box("hosts", place, port.port, counted, f"{port.port}: {', '.join(port.hosts)}")
 
 
-def _link(
+def _draw_link(
     x: float,
     y: float,
     engine_x: float,
@@ -139,21 +142,21 @@ def _link(
     bend = engine_x + (20 if x > engine_x else -20)
     yield f'<path class="link{" full" if full else ""}" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'
     if rightwards:
-        yield _text("small right", (x + bend) / 2, y - 6, f"→ {rightwards}")
-        yield _text("small left", (x + bend) / 2, y + 15, f"← {leftwards}")
+        yield _draw_text("small right", (x + bend) / 2, y - 6, f"→ {rightwards}")
+        yield _draw_text("small left", (x + bend) / 2, y + 15, f"← {leftwards}")
 
 
-def _box(kind: str, place: _Place, name: str, below: str, full: str = "") -> Iterator[str]:
+def _draw_box(kind: str, place: _Place, name: str, below: str, full: str = "") -> Iterator[str]:
     x, y = place.left + _BOX / 2, place.middle
     yield f"<g><title>{escape(full or name)}</title>"
     yield f'<rect class="{kind}" x="{place.left}" y="{y - 22}" width="{_BOX}" height="44" rx="6"/>'
-    yield _text("name", x, y - 4, _cut(name, _NAME_LETTERS))
-    yield _text("small", x, y + 13, _cut(below, _SMALL_LETTERS)) + "</g>"
+    yield _draw_text("name", x, y - 4, _cut_text(name, _NAME_LETTERS))
+    yield _draw_text("small", x, y + 13, _cut_text(below, _SMALL_LETTERS)) + "</g>"
 
 
-def _text(kind: str, x: float, y: float, words: str) -> str:
+def _draw_text(kind: str, x: float, y: float, words: str) -> str:
     return f'<text class="{kind}" x="{x}" y="{y}">{escape(words)}</text>'
 
 
-def _cut(words: str, most: int) -> str:
+def _cut_text(words: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"

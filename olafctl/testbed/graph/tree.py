@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from olafctl.membership.model import Host
-from olafctl.testbed.model import Engine, Link, Testbed
+from olafctl.testbed.model import Testbed, TestbedEngine, TestbedLink
 from olafctl.testbed.topology import Topology
 
 _NAMED = 3
@@ -45,11 +45,11 @@ class Cable:
     @property
     def is_full(self) -> bool:
         """Whether updates take all of it."""
-        return _fills(self.rates.bits_out if self.rates else 0, self.rate)
+        return _fill_levels(self.rates.bits_out if self.rates else 0, self.rate)
 
 
 @dataclass(frozen=True)
-class Node:
+class TreeNode:
     """An engine with what is below it (``sources``, ``children``) and, at the root, above it (``sinks``)."""
 
     name: str
@@ -59,7 +59,7 @@ class Node:
     """Front ports with workers, and of engines below the root all others."""
     sinks: tuple[Behind, ...]
     """The root's front ports without workers: parameter servers and other hosts."""
-    children: tuple["Node", ...]
+    children: tuple["TreeNode", ...]
     cable: Cable | None
     """None at the root."""
     occupancy: int | None = None
@@ -71,10 +71,10 @@ class Node:
     def is_full(self) -> bool:
         """Whether what leaves it takes all of its output rate."""
         ports = [port.rates for port in self.sinks] if self.cable is None else [self.cable.rates]
-        return _fills(sum(rates.bits_out for rates in ports if rates), self.output_rate)
+        return _fill_levels(sum(rates.bits_out for rates in ports if rates), self.output_rate)
 
 
-def _fills(bits: float, rate: int | None) -> bool:
+def _fill_levels(bits: float, rate: int | None) -> bool:
     return rate is not None and bits >= _FULL * rate
 
 
@@ -82,7 +82,7 @@ Counts = Mapping[int, Mapping[str, int]]
 """Counters by name, for each port."""
 
 
-def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
+def count_rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
     """Return what passed each port a second between two readings."""
     found = {}
     for number, counters in after.items():
@@ -93,7 +93,9 @@ def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
     return found
 
 
-def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None) -> Node:
+def make_tree(
+    testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None
+) -> TreeNode:
     """Return the engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
     ``occupancy`` is that of the engines that answer; None where none is expected to.
@@ -101,21 +103,21 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, i
     topology = Topology(testbed)
     engines = {engine.name: engine for engine in testbed.engines}
 
-    def node(engine: Engine) -> Node:
+    def node(engine: TestbedEngine) -> TreeNode:
         ports = [
-            _behind(testbed, port.number, port.name, rates)
+            _hosts_behind(testbed, port.number, port.name, rates)
             for port in testbed.ports
             if port.engine == engine.name
         ]
         root = engine is testbed.root
-        return Node(
+        return TreeNode(
             engine.name if len(testbed.engines) > 1 else testbed.name,
             engine.slots,
             engine.output_rate,
             sources=tuple(port for port in ports if port.workers or not root),
             sinks=tuple(port for port in ports if root and not port.workers),
             children=tuple(node(engines[child]) for child in topology.children[engine.name]),
-            cable=None if root else _cable(topology.up[engine.name], rates),
+            cable=None if root else _find_cable(topology.up[engine.name], rates),
             occupancy=None if occupancy is None else occupancy.get(engine.name),
             away=occupancy is not None and engine.name not in occupancy,
         )
@@ -123,18 +125,18 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, i
     return node(testbed.root)
 
 
-def named(behind: Behind) -> str:
+def name_hosts(behind: Behind) -> str:
     """Return a port's hosts in a few words: ``red0, red1, red2 and 24 more``."""
     shown = ", ".join(behind.hosts[:_NAMED]) or "no hosts"
     more = len(behind.hosts) - _NAMED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _behind(testbed: Testbed, number: int, name: str, rates: Mapping[int, Rates]) -> Behind:
+def _hosts_behind(testbed: Testbed, number: int, name: str, rates: Mapping[int, Rates]) -> Behind:
     workers: list[Host] = [worker for worker in testbed.workers if worker.port == number]
     others = [host for host in (*testbed.parameter_servers, *testbed.hosts) if host.port == number]
     return Behind(name, tuple(host.name for host in (*others, *workers)), len(workers), rates.get(number))
 
 
-def _cable(link: Link, rates: Mapping[int, Rates]) -> Cable:
+def _find_cable(link: TestbedLink, rates: Mapping[int, Rates]) -> Cable:
     return Cable(link.rate, link.delay, rates.get(link.port))

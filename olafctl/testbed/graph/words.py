@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from olafctl.testbed.graph.tree import Behind, Cable, Node, Rates, named
+from olafctl.testbed.graph.tree import Behind, Cable, Rates, TreeNode, name_hosts
 
 _UNITS = ("", "k", "M", "G", "T")
 
 
-def quantity(value: float, unit: str) -> str:
+def format_quantity(value: float, unit: str) -> str:
     """``1.24 Gb/s``, ``870 b/s``: three digits."""
     for prefix in _UNITS:
         if value < 999.5 or prefix == _UNITS[-1]:
@@ -17,26 +17,26 @@ def quantity(value: float, unit: str) -> str:
     raise AssertionError("the last unit takes every value")
 
 
-def traffic(rates: Rates | None) -> tuple[str, str]:
+def describe_traffic(rates: Rates | None) -> tuple[str, str]:
     """Return what goes into a port and what comes out of it; empty when that is not known."""
     if rates is None:
         return "", ""
-    return _flow(rates.frames_in, rates.bits_in), _flow(rates.frames_out, rates.bits_out)
+    return _describe_flow(rates.frames_in, rates.bits_in), _describe_flow(rates.frames_out, rates.bits_out)
 
 
-def about(node: Node) -> str:
+def describe_engine(node: TreeNode) -> str:
     """Return an engine's queue."""
     if node.away:
         return "does not answer"
     used = "" if node.occupancy is None else f"{node.occupancy} of "
     state = "full" if node.is_full else "out"
-    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} {state}"
+    limit = "" if node.output_rate is None else f", {format_quantity(node.output_rate, 'b/s')} {state}"
     return f"{used}{node.slots} slots{limit}"
 
 
 def about_cable(cable: Cable) -> str:
     """Return a link's rate and delay."""
-    rate = "no limit" if cable.rate is None else quantity(cable.rate, "b/s")
+    rate = "no limit" if cable.rate is None else format_quantity(cable.rate, "b/s")
     rate = f"full: {rate}" if cable.is_full else rate
     for unit, scale in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
         if cable.delay >= scale:
@@ -44,33 +44,35 @@ def about_cable(cable: Cable) -> str:
     return f"{rate}, {cable.delay} ns"
 
 
-def text(node: Node) -> str:
+def draw_text(node: TreeNode) -> str:
     """Return the tree in lines, the root and what is above it first."""
-    return "\n".join(_lines(node))
+    return "\n".join(_tree_lines(node))
 
 
-def _flow(frames: float, bits: float) -> str:
-    return f"{quantity(frames, '').rstrip()} frames/s, {quantity(bits, 'b/s')}"
+def _describe_flow(frames: float, bits: float) -> str:
+    return f"{format_quantity(frames, '').rstrip()} frames/s, {format_quantity(bits, 'b/s')}"
 
 
-def _lines(node: Node) -> Iterator[str]:
-    yield f"{node.name} ({about(node)})"
-    below: list[Sequence[str]] = [[_port(port)] for port in (*node.sinks, *node.sources)]
+def _tree_lines(node: TreeNode) -> Iterator[str]:
+    yield f"{node.name} ({describe_engine(node)})"
+    below: list[Sequence[str]] = [[_describe_port(port)] for port in (*node.sinks, *node.sources)]
     for child in node.children:
         assert child.cable is not None
-        first, *rest = _lines(child)
-        below.append([f"{first}, link of {about_cable(child.cable)}{_rates(child.cable.rates)}", *rest])
+        first, *rest = _tree_lines(child)
+        below.append(
+            [f"{first}, link of {about_cable(child.cable)}{_describe_rates(child.cable.rates)}", *rest]
+        )
     for number, block in enumerate(below):
         last = number == len(below) - 1
         yield f"{'└' if last else '├'}─ {block[0]}"
         yield from (f"{' ' if last else '│'}  {line}" for line in block[1:])
 
 
-def _port(port: Behind) -> str:
+def _describe_port(port: Behind) -> str:
     workers = f" ({port.workers} workers)" if port.workers > 1 else ""
-    return f"{port.port}: {named(port)}{workers}{_rates(port.rates)}"
+    return f"{port.port}: {name_hosts(port)}{workers}{_describe_rates(port.rates)}"
 
 
-def _rates(rates: Rates | None) -> str:
-    into, out = traffic(rates)
+def _describe_rates(rates: Rates | None) -> str:
+    into, out = describe_traffic(rates)
     return f"; in {into}; out {out}" if rates is not None else ""

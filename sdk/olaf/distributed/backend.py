@@ -47,9 +47,9 @@ class Member:
                 port,
                 where,
                 size,
-                segments=_number("OLAF_SEGMENTS", 1),
-                mtu=_number("OLAF_MTU", STANDARD_MTU),
-                epoch=_number("OLAF_EPOCH", 0),
+                segments=_read_number("OLAF_SEGMENTS", 1),
+                mtu=_read_number("OLAF_MTU", STANDARD_MTU),
+                epoch=_read_number("OLAF_EPOCH", 0),
                 key=os.environ.get("OLAF_KEY", ""),
                 limit=timeout.total_seconds(),
             )
@@ -57,7 +57,7 @@ class Member:
             store.set(f"olaf/{rank}", f"{host}:{number}")
             everyone = [store.get(f"olaf/{other}").decode() for other in range(size)]  # waits for all
             self.rounds.peers = [host_port(peer) for other, peer in enumerate(everyone) if other != rank]
-            _open(self.rounds, store, rank, size)
+            _open_member(self.rounds, store, rank, size)
         except BaseException:
             port.close()
             raise
@@ -181,7 +181,7 @@ _world: OlafGroup | None = None
 """The group that the cluster serves; further groups would mix their rounds with its."""
 
 
-def _make(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGroup:
+def _make_group(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGroup:
     """Torch makes the world's group first."""
     global _world
     group = OlafGroup(store, rank, size, timeout, engine=_world is None)
@@ -208,7 +208,7 @@ def hook(member: Member, bucket: Any) -> torch.futures.Future[torch.Tensor]:
 hook.__annotations__.update({"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]})
 
 
-def _open(rounds: Rounds, store: Any, rank: int, size: int) -> None:
+def _open_member(rounds: Rounds, store: Any, rank: int, size: int) -> None:
     """Find, for each segment, a round that the engine takes for a new one; collective.
 
     What was there before (another job, one that failed in the middle of a round) has left round numbers in
@@ -231,11 +231,11 @@ def _open(rounds: Rounds, store: Any, rank: int, size: int) -> None:
     raise NoAnswer(rounds.unopened(sorted(missing), counts))
 
 
-def _number(name: str, default: int) -> int:
+def _read_number(name: str, default: int) -> int:
     text = os.environ.get(name, str(default))
     if not text.isdigit():
         raise BadAddress(f"{name}={text!r} is not a number")
     return int(text)
 
 
-dist.Backend.register_backend("olaf", _make, devices=["cpu"])
+dist.Backend.register_backend("olaf", _make_group, devices=["cpu"])

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
-from olaf.doctor.examine import Worker, examine
+from olaf.doctor.examine import ExaminedWorker, examine_worker
 from olaf.doctor.machine import Finding, Verdict
 from olaf.errors import BadAddress, OlafError
 from olaf.transport.address import host_port, parse
@@ -48,7 +48,7 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Examine as the command line requests; returns the exit code."""
-    parser = _parser()
+    parser = _make_parser()
     given = parser.parse_args(arguments)
     if (given.rings is None) == (given.server is None):
         parser.error("give SERVER or --rings")
@@ -73,17 +73,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _of_server(given: argparse.Namespace) -> Iterator[Finding]:
     key = key_of(os.environ.get("OLAF_KEY", ""))
     local = host_port(given.local) if given.local else usual(parse(given.server))
-    worker = Worker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
-    yield from examine(worker, given.wait or _ANSWER)
+    worker = ExaminedWorker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
+    yield from examine_worker(worker, given.wait or _ANSWER)
 
 
 def _of_rings(given: argparse.Namespace) -> Iterator[Finding]:
     from olaf.doctor import rings  # with numpy, which no other examination takes time for
 
-    yield from rings.examine(given.rings, given.wait or _WATCH)
+    yield from rings.examine_rings(given.rings, given.wait or _WATCH)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "olaf-doctor", description=_ABOUT, epilog=_EXAMPLES, formatter_class=as_written
@@ -95,19 +95,21 @@ def _parser() -> argparse.ArgumentParser:
     local = "where the worker binds: the testbed's UDP port of it (as the SDK: OLAF_LOCAL, or UDP port 20300)"
     parser.add_argument("--local", metavar="ADDRESS:PORT", help=local)
     values = "length of the model, which is needed to try an update"
-    parser.add_argument("--values", metavar="N", type=_from(1, 1 << 32), help=values)
+    parser.add_argument("--values", metavar="N", type=_number_between(1, 1 << 32), help=values)
     segments = "segments of it; else as the server has it, or as few as fit --mtu"
-    parser.add_argument("--segments", metavar="N", type=_from(1, 65535), help=segments)
-    parser.add_argument("--mtu", metavar="BYTES", type=_from(68, 65535), default=1500, help="(%(default)s)")
+    parser.add_argument("--segments", metavar="N", type=_number_between(1, 65535), help=segments)
+    parser.add_argument(
+        "--mtu", metavar="BYTES", type=_number_between(68, 65535), default=1500, help="(%(default)s)"
+    )
     epoch = "the job's; a Join's answer tells it (%(default)s)"
-    parser.add_argument("--epoch", metavar="N", type=_from(0, 15), default=0, help=epoch)
+    parser.add_argument("--epoch", metavar="N", type=_number_between(0, 15), default=0, help=epoch)
     wait = f"for each answer ({_ANSWER:g}); of rings, to watch them ({_WATCH:g})"
-    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, help=wait)
+    parser.add_argument("--wait", metavar="SECONDS", type=_read_seconds, help=wait)
     parser.add_argument("--json", action="store_true", help="print a JSON list of what was examined")
     return parser
 
 
-def _from(low: int, high: int) -> Callable[[str], int]:
+def _number_between(low: int, high: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         if not low <= int(text) <= high:
             raise argparse.ArgumentTypeError(f"{text} is not in {low} … {high}")
@@ -116,7 +118,7 @@ def _from(low: int, high: int) -> Callable[[str], int]:
     return number
 
 
-def _seconds(text: str) -> float:
+def _read_seconds(text: str) -> float:
     if not 0.1 <= float(text) <= 60:
         raise argparse.ArgumentTypeError(f"{text} is not in 0.1 … 60")
     return float(text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from olaf import serial
 from olaf.doctor import machine
-from olaf.doctor.machine import Finding, Way, fault, ok, skipped, warning
+from olaf.doctor.machine import Finding, Way, report_fault, report_ok, report_skipped, report_warning
 from olaf.errors import JoinRefused, NoAnswer, OlafError
 from olaf.transport import wire
 from olaf.transport.address import Cluster, parse
@@ -26,7 +26,7 @@ _TRIES = 4
 
 
 @dataclass(frozen=True)
-class Answer:
+class EngineAnswer:
     """An ACK that came back."""
 
     header: wire.Olaf
@@ -67,19 +67,21 @@ class Prober:
 
     def ask(self, epochs: list[int]) -> wire.Init | Silence:
         """Ask for the weights of segment 0, once in each of ``epochs``, until one is answered."""
-        received = self._exchange([_question(epoch) for epoch in epochs], wire.FrameType.INIT)
+        received = self._exchange_datagrams([_pack_question(epoch) for epoch in epochs], wire.FrameType.INIT)
         return received if isinstance(received, Silence) else wire.Init.unpack(received)
 
-    def update(self, epoch: int, segments: Segments) -> Answer | Silence:
+    def update(self, epoch: int, segments: Segments) -> EngineAnswer | Silence:
         """Send an update of zeros for segment 0, until an ACK comes."""
-        received = self._exchange([_zeros(epoch) + bytes(4 * segments.length(0))], wire.FrameType.ACK)
+        received = self._exchange_datagrams(
+            [_pack_zeros(epoch) + bytes(4 * segments.length(0))], wire.FrameType.ACK
+        )
         if isinstance(received, Silence):
             return received
         header = wire.Olaf.unpack(received)
         marked = header.flags & wire.Flag.STATUS and len(received) >= wire.OLAF_BYTES + wire.OLAF_STATUS_BYTES
-        return Answer(header, wire.OlafStatus.unpack(received, wire.OLAF_BYTES) if marked else None)
+        return EngineAnswer(header, wire.OlafStatus.unpack(received, wire.OLAF_BYTES) if marked else None)
 
-    def _exchange(self, datagrams: list[bytes], wanted: wire.FrameType) -> bytes | Silence:
+    def _exchange_datagrams(self, datagrams: list[bytes], wanted: wire.FrameType) -> bytes | Silence:
         refused = False
         for _ in range(_TRIES):
             until = time.monotonic() + self._wait / _TRIES
@@ -114,26 +116,26 @@ def examine_server(
     if isinstance(answer, Silence):
         answer = prober.ask([other for other in range(wire.EPOCHS) if other != epoch])
         if isinstance(answer, Silence):
-            yield _unanswered(answer)
+            yield _report_silence(answer)
             return None
         theirs = answer.epoch
-        yield fault(
+        yield report_fault(
             "epoch",
             f"the parameter server is in epoch {theirs}, this worker in {epoch}",
             f"give the worker epoch={theirs}, or join by olaf://CLUSTER@ENGINE, which tells it",
         )
     else:
-        yield ok("server", f"a parameter server answers in epoch {epoch}")
+        yield report_ok("server", f"a parameter server answers in epoch {epoch}")
     taken = _taken_over(answer, segments, mtu)
-    yield _model(answer, taken)
+    yield _compare_model(answer, taken)
     return answer, taken
 
 
-def _unanswered(silence: Silence) -> Finding:
+def _report_silence(silence: Silence) -> Finding:
     if silence.refused:
         what = "the server's machine is reached, but no program listens there"
-        return fault("server", what, "start olafctl server, or give its port")
-    return fault("server", *unanswered())
+        return report_fault("server", what, "start olafctl server, or give its port")
+    return report_fault("server", *unanswered())
 
 
 def _taken_over(answer: wire.Init, segments: Segments | None, mtu: int | None) -> Segments | None:
@@ -146,15 +148,15 @@ def _taken_over(answer: wire.Init, segments: Segments | None, mtu: int | None) -
     return theirs if theirs.size <= wire.packet_values(mtu) else segments
 
 
-def _model(answer: wire.Init, segments: Segments | None) -> Finding:
+def _compare_model(answer: wire.Init, segments: Segments | None) -> Finding:
     if not answer.segments:
-        return ok("model", "the server has no weights yet: the first worker gives it some")
+        return report_ok("model", "the server has no weights yet: the first worker gives it some")
     values, count = answer.values, answer.segments
     if segments is None:
-        return ok("model", f"{values} values in {count} segments")
+        return report_ok("model", f"{values} values in {count} segments")
     if (values, count) == (segments.values, segments.count):
-        return ok("model", f"{values} values in {count} segments, as here")
-    return fault(
+        return report_ok("model", f"{values} values in {count} segments, as here")
+    return report_fault(
         "model",
         f"the server trains {values} values in {count} segments, "
         f"here are {segments.values} in {segments.count}",
@@ -168,10 +170,10 @@ def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None)
     ``server`` is what the parameter server answered before.
     """
     if segments is None:
-        yield skipped("engine", "give --values to send an update of zeros through the engine")
+        yield report_skipped("engine", "give --values to send an update of zeros through the engine")
         return
     if not server.segments:
-        yield skipped(
+        yield report_skipped(
             "engine", "without weights the server answers no update: begin training, then ask again"
         )
         return
@@ -179,26 +181,26 @@ def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None)
     answer = prober.update(epoch, segments)
     if isinstance(answer, Silence):
         why, remedy = unacknowledged(epoch, prober.port)
-        yield fault("engine", f"no ACK in {_TRIES} tries: {why}", remedy)
+        yield report_fault("engine", f"no ACK in {_TRIES} tries: {why}", remedy)
     elif answer.status is None:
-        yield fault(
+        yield report_fault(
             "engine",
             "the ACK carries no queue status: no engine on the way knows this address as a worker's",
             "add the worker to the testbed's cluster, or olafctl worker join CLUSTER ADDRESS",
         )
     else:
         status = answer.status
-        yield ok(
+        yield report_ok(
             "engine",
             f"the ACK came through an engine: {status.active_clusters} active indices, {status.occupancy} of "
             f"{status.slots} slots taken",
         )
         if status.flags & wire.StatusFlag.FULL:
-            yield warning(
+            yield report_warning(
                 "queue", "the queue is full", "more slots, a faster output, or transmission control"
             )
     if not isinstance(answer, Silence) and answer.header.weights_version != server.weights_version:
-        yield warning(
+        yield report_warning(
             "policy",
             "the server applied an update of zeros: it adds every worker's steps (policy plain), so that the "
             "effective rate grows with the number of workers",
@@ -207,12 +209,12 @@ def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None)
         )
 
 
-def _question(epoch: int) -> bytes:
+def _pack_question(epoch: int) -> bytes:
     """INIT without weights, of the smallest model that exists."""
     return wire.Init(wire.VERSION, wire.FrameType.INIT, epoch, 0, 1, 1, bytes(10), 0, 0).pack()
 
 
-def _zeros(epoch: int) -> bytes:
+def _pack_zeros(epoch: int) -> bytes:
     """The header of an update of segment 0."""
     now, seq = time.time_ns() % (1 << serial.TIME_BITS), time.monotonic_ns() & 0xFFFFFFFF
     kind = wire.FrameType.UPDATE
@@ -233,7 +235,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Worker:
+class ExaminedWorker:
     """The arguments that a training script would give ``olaf.Worker``."""
 
     server: str
@@ -246,14 +248,14 @@ class Worker:
     key: bytes
 
 
-def examine(worker: Worker, wait: float) -> Iterator[Finding]:
+def examine_worker(worker: ExaminedWorker, wait: float) -> Iterator[Finding]:
     """Examine as ``worker``; each question waits up to ``wait`` seconds for an answer.
 
     Raises BadAddress for an address in no known form, ValueError for a model that cannot be divided,
     OlafError when the local address cannot be bound.
     """
     where = parse(worker.server)
-    segments = _segments(worker)
+    segments = _divide_model(worker)
     control = where.control if isinstance(where, Cluster) else where
     way = machine.way_to(control)
     if isinstance(way, Finding):
@@ -265,45 +267,47 @@ def examine(worker: Worker, wait: float) -> Iterator[Finding]:
         yield from _data_path(way, Place(where, worker.local, worker.epoch, segments, mtu), wait)
 
 
-def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Iterator[Finding]:
+def _as_member(worker: ExaminedWorker, cluster: Cluster, way: Way, wait: float) -> Iterator[Finding]:
     """Join as the worker would, examine with the answer's values, and leave again."""
-    port = _port(worker.local)
+    port = _open_port(worker.local)
     local = port.address
     try:
         joined = Membership(port, cluster, worker.values or 0, wire.Role.WORKER, worker.key).admit(wait)
     except (JoinRefused, NoAnswer) as error:
-        yield from machine.neighbour(way, cluster.control)
-        yield fault("membership", str(error), "on the engine's machine: olafctl daemon, olafctl cluster list")
+        yield from machine.examine_neighbour(way, cluster.control)
+        yield report_fault(
+            "membership", str(error), "on the engine's machine: olafctl daemon, olafctl cluster list"
+        )
         return
     finally:
         port.close()
     place = f"member {joined.member} of {cluster.name}, epoch {joined.epoch}, {joined.segments} segments"
-    yield ok("membership", place)
+    yield report_ok("membership", place)
     segments = Segments(worker.values, joined.segments) if worker.values else None
     try:
         yield from _data_path(way, Place(joined.server, local, joined.epoch, segments, None), wait)
     finally:
-        with closing(_port(local)) as port:
+        with closing(_open_port(local)) as port:
             Membership(port, cluster, worker.values or 0, wire.Role.WORKER, worker.key).leave()
 
 
 def _data_path(way: Way, place: Place, wait: float) -> Iterator[Finding]:
-    yield from machine.examine(way, place.server, place.segments)
+    yield from machine.examine_machine(way, place.server, place.segments)
     counted = machine.udp_counters()
     try:
         prober = Prober(place.server, place.local, wait)
     except OSError as error:
-        raise _taken(place.local, error) from error
+        raise _explain_taken(place.local, error) from error
     with closing(prober):
         mtu = None if place.mtu is None else max(place.mtu, way.mtu)
         answered = yield from examine_server(prober, place.epoch, place.segments, mtu)
         if answered is not None:
             yield from examine_engine(prober, *answered)
-    yield from machine.neighbour(way, place.server)
-    yield from machine.dropped(counted)
+    yield from machine.examine_neighbour(way, place.server)
+    yield from machine.report_dropped(counted)
 
 
-def _segments(worker: Worker) -> Segments | None:
+def _divide_model(worker: ExaminedWorker) -> Segments | None:
     if worker.values is None:
         return None
     if worker.segments is not None:
@@ -311,14 +315,14 @@ def _segments(worker: Worker) -> Segments | None:
     return Segments.of(worker.values, worker.mtu)
 
 
-def _port(local: Address) -> UdpPort:
+def _open_port(local: Address) -> UdpPort:
     try:
         return UdpPort(local)
     except OSError as error:
-        raise _taken(local, error) from error
+        raise _explain_taken(local, error) from error
 
 
-def _taken(local: Address, error: OSError) -> OlafError:
+def _explain_taken(local: Address, error: OSError) -> OlafError:
     return OlafError(
         f"--local: cannot use UDP {local[0]}:{local[1]}: {os.strerror(error.errno or 0)} "
         "(end the worker that runs here, or give another port)"

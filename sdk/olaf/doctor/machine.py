@@ -39,22 +39,22 @@ class Finding:
     remedy: str = ""
 
 
-def ok(check: str, what: str) -> Finding:
+def report_ok(check: str, what: str) -> Finding:
     """A finding without a fault."""
     return Finding(check, Verdict.OK, what)
 
 
-def warning(check: str, what: str, remedy: str) -> Finding:
+def report_warning(check: str, what: str, remedy: str) -> Finding:
     """Training works, but."""
     return Finding(check, Verdict.WARNING, what, remedy)
 
 
-def fault(check: str, what: str, remedy: str) -> Finding:
+def report_fault(check: str, what: str, remedy: str) -> Finding:
     """Training does not work, and what to do."""
     return Finding(check, Verdict.FAULT, what, remedy)
 
 
-def skipped(check: str, why: str) -> Finding:
+def report_skipped(check: str, why: str) -> Finding:
     """A finding that was not examined."""
     return Finding(check, Verdict.SKIPPED, why)
 
@@ -92,17 +92,17 @@ def way_to(server: Address) -> Way | Finding:
             probe.connect(server)
         except OSError as error:
             what = f"no route leads to {server[0]}: {error.strerror}"
-            return fault("route", what, f"ip address add …, ip route add {server[0]}/32 dev INTERFACE")
+            return report_fault("route", what, f"ip address add …, ip route add {server[0]}/32 dev INTERFACE")
         source = probe.getsockname()[0]
-        for interface, address in _addresses(probe):
+        for interface, address in _list_addresses(probe):
             if address == source:
                 request = struct.pack("16si20x", interface.encode(), 0)
                 (mtu,) = struct.unpack_from("i", fcntl.ioctl(probe, _SIOCGIFMTU, request), 16)
                 return Way(source, interface.partition(":")[0], mtu)
-    return fault("route", f"no interface has the address {source}", "look at ip address, ip route")
+    return report_fault("route", f"no interface has the address {source}", "look at ip address, ip route")
 
 
-def _addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
+def _list_addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
     """Each IPv4 address of this machine, after the interface that has it."""
     found = array.array("B", bytes(_IFREQ.size * _INTERFACES))
     place, room = found.buffer_info()
@@ -111,12 +111,12 @@ def _addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
         yield name.split(b"\0")[0].decode(), socket.inet_ntoa(address)
 
 
-def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Finding]:
+def examine_machine(way: Way, server: Address, segments: Segments | None) -> Iterator[Finding]:
     """Route, frame size and offload; the neighbour's address is known after a probe."""
-    yield ok("route", f"{way.source} on {way.interface} leads to {server[0]}")
-    yield _room(way, segments)
+    yield report_ok("route", f"{way.source} on {way.interface} leads to {server[0]}")
+    yield _check_mtu(way, segments)
     if _leaves_checksums(way.interface):
-        yield warning(
+        yield report_warning(
             "offload",
             f"UDP checksums leave {way.interface} incomplete, and updates of several segments undivided, as "
             "if hardware followed; an engine in software cannot read them",
@@ -124,21 +124,21 @@ def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Fi
         )
 
 
-def _room(way: Way, segments: Segments | None) -> Finding:
+def _check_mtu(way: Way, segments: Segments | None) -> Finding:
     if segments is None:
-        return ok("mtu", f"{way.mtu}: segments of up to {wire.packet_values(way.mtu)} values fit")
+        return report_ok("mtu", f"{way.mtu}: segments of up to {wire.packet_values(way.mtu)} values fit")
     needed = wire.IP_UDP_BYTES + wire.OLAF_BYTES + wire.OLAF_STATUS_BYTES + 4 * segments.size
     what = f"an ACK with {segments.size} values has {needed} bytes, the MTU of {way.interface} is {way.mtu}"
     if needed <= way.mtu:
-        return ok("mtu", what)
-    return fault(
+        return report_ok("mtu", what)
+    return report_fault(
         "mtu",
         what,
         f"ip link set {way.interface} mtu {needed}, or mtu={way.mtu} for every member: smaller segments",
     )
 
 
-def neighbour(way: Way, server: Address) -> Iterator[Finding]:
+def examine_neighbour(way: Way, server: Address) -> Iterator[Finding]:
     """Whether the next hop's MAC address is known; nothing where none is needed (loopback, a tunnel)."""
     hop = _next_hop(way.interface, server[0])
     for line in Path("/proc/net/arp").read_text().splitlines()[1:]:
@@ -146,10 +146,10 @@ def neighbour(way: Way, server: Address) -> Iterator[Finding]:
         if (interface, ip) != (way.interface, hop):
             continue
         if int(flags, 16) & _COMPLETE:
-            yield ok("neighbour", f"{ip} is at {mac}")
+            yield report_ok("neighbour", f"{ip} is at {mac}")
         else:
             remedy = f"ip neighbour replace {ip} lladdr MAC dev {interface}: the testbed gives the MAC"
-            yield fault("neighbour", f"{ip} does not answer ARP on {interface}", remedy)
+            yield report_fault("neighbour", f"{ip} does not answer ARP on {interface}", remedy)
 
 
 def udp_counters() -> dict[str, int]:
@@ -160,15 +160,15 @@ def udp_counters() -> dict[str, int]:
     return {name: counted.get(name, 0) for name in _UDP_COUNTERS}
 
 
-def dropped(before: dict[str, int]) -> Iterator[Finding]:
+def report_dropped(before: dict[str, int]) -> Iterator[Finding]:
     """Report datagrams that the kernel dropped since ``before``."""
     now = udp_counters()
     if lost := now["InCsumErrors"] - before["InCsumErrors"]:
         what = f"the kernel dropped {lost} datagrams with a wrong UDP checksum meanwhile"
-        yield warning("checksum", what, "ethtool -K INTERFACE tx off where they were sent")
+        yield report_warning("checksum", what, "ethtool -K INTERFACE tx off where they were sent")
     if lost := now["RcvbufErrors"] - before["RcvbufErrors"]:
         what = f"the kernel dropped {lost} datagrams meanwhile because a socket's buffer was full"
-        yield warning("buffer", what, "sysctl net.core.rmem_max=4194304")
+        yield report_warning("buffer", what, "sysctl net.core.rmem_max=4194304")
 
 
 def _next_hop(interface: str, destination: str) -> str:
@@ -189,15 +189,15 @@ def _little_endian(text: str) -> int:
 
 def _leaves_checksums(interface: str) -> bool:
     """Whether checksums that the kernel left to the interface stay as they are."""
-    info = _ethtool(interface, struct.pack("I192x", _ETHTOOL_GDRVINFO))
-    value = _ethtool(interface, struct.pack("II", _ETHTOOL_GTXCSUM, 0))
+    info = _ask_ethtool(interface, struct.pack("I192x", _ETHTOOL_GDRVINFO))
+    value = _ask_ethtool(interface, struct.pack("II", _ETHTOOL_GTXCSUM, 0))
     if info is None or value is None:
         return False
     driver = info[4:36].split(b"\0")[0].decode(errors="replace")
     return driver in _IN_SOFTWARE and bool(struct.unpack("II", value)[1])
 
 
-def _ethtool(interface: str, request: bytes) -> bytes | None:
+def _ask_ethtool(interface: str, request: bytes) -> bytes | None:
     """Return the interface driver's answer, None without one."""
     answer = array.array("B", request)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

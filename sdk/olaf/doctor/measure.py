@@ -56,7 +56,7 @@ def measure(values: int, policy: str, updates: int) -> Cost:
     Raises RuntimeError if the server does not start.
     """
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, policy))
+    process = multiprocessing.get_context("spawn").Process(target=_serve_model, args=(theirs, policy))
     with without_blas_threads():
         process.start()
     try:
@@ -64,13 +64,13 @@ def measure(values: int, policy: str, updates: int) -> Cost:
         worker.begin(np.zeros(values, np.float32))
         if not worker.wait(_TIMEOUT):
             raise RuntimeError("the parameter server did not answer over loopback")
-        _train(worker, max(WINDOW, updates // 10))
-        before, begun = _answer(ours, "count"), replace(worker.counters)
-        training, whole = _train(worker, updates)
+        _train_worker(worker, max(WINDOW, updates // 10))
+        before, begun = _ask_server(ours, "count"), replace(worker.counters)
+        training, whole = _train_worker(worker, updates)
         sent = worker.counters.sent - begun.sent
         lost = 1 - (worker.counters.acks - begun.acks) / sent
         worker.close()
-        served = (_answer(ours, "stop") - before) / updates
+        served = (_ask_server(ours, "stop") - before) / updates
     finally:
         process.join()
     share = sent / (updates * worker.segments.count)
@@ -94,14 +94,14 @@ def without_blas_threads() -> Iterator[None]:
             os.environ[_BLAS_THREADS] = before
 
 
-def _answer(server: multiprocessing.connection.Connection, what: str) -> float:
+def _ask_server(server: multiprocessing.connection.Connection, what: str) -> float:
     """CPU seconds of the server's process so far."""
     server.send(what)
     seconds: float = server.recv()
     return seconds
 
 
-def _train(worker: Worker, updates: int) -> tuple[float, float]:
+def _train_worker(worker: Worker, updates: int) -> tuple[float, float]:
     """CPU seconds of this thread in offer and poll, and of the process without making gradients."""
     gradient = np.full(worker.segments.values, 1e-3, np.float32)
     training, begun = 0.0, time.process_time()
@@ -115,7 +115,7 @@ def _train(worker: Worker, updates: int) -> tuple[float, float]:
     return training, time.process_time() - begun
 
 
-def _serve(connection: multiprocessing.connection.Connection, policy: str) -> None:
+def _serve_model(connection: multiprocessing.connection.Connection, policy: str) -> None:
     server = ParameterServer("127.0.0.1:0", policy=partial(POLICIES[policy], rate=1e-9))
     connection.send(server.address[1])
     while True:

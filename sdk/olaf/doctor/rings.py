@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from olaf.doctor.machine import Finding, fault, ok, skipped, warning
+from olaf.doctor.machine import Finding, report_fault, report_ok, report_skipped, report_warning
 from olaf.experience import memory
 from olaf.experience.ring import Integers, Ring, RingError
 
@@ -40,47 +40,47 @@ class _Look:
         return self.fired == self.done
 
 
-def examine(names: Sequence[str], seconds: float) -> Iterator[Finding]:
+def examine_rings(names: Sequence[str], seconds: float) -> Iterator[Finding]:
     """Watch these rings, or all of this machine, for so many seconds. Nothing is written to them."""
     where = f"run it on the machine whose workers have actors; their rings are {memory.path_of('*')}"
     rings: dict[str, Ring] = {}
-    for name in names or sorted(_all()):
+    for name in names or sorted(_list_rings()):
         path = memory.path_of(name)
         used = _in_use(path)  # before it is in this process's memory
         try:
             ring = Ring.open(name)
         except RingError as error:
-            yield fault(f"ring {name}", str(error), where)
+            yield report_fault(f"ring {name}", str(error), where)
             continue
         if used:
             rings[name] = ring
         else:
             what = "no process has it any more: its training was killed"
-            yield warning(f"ring {name}", what, f"rm {path} {path}~*")
+            yield report_warning(f"ring {name}", what, f"rm {path} {path}~*")
     if not rings and not names:
-        yield skipped("rings", f"none is in use on this machine: {where}")
-    looks: dict[str, list[_Look]] = {name: [_look(ring)] for name, ring in rings.items()}
+        yield report_skipped("rings", f"none is in use on this machine: {where}")
+    looks: dict[str, list[_Look]] = {name: [_look_at(ring)] for name, ring in rings.items()}
     until = time.monotonic() + seconds
     while rings and (left := until - time.monotonic()) > 0:
         time.sleep(min(_LOOK, left))
         for name, ring in rings.items():
-            looks[name].append(_look(ring))
+            looks[name].append(_look_at(ring))
     for name, ring in rings.items():
-        yield _judged(f"ring {name}", ring, looks[name], seconds)
+        yield _judge_ring(f"ring {name}", ring, looks[name], seconds)
 
 
-def _all() -> Iterator[str]:
+def _list_rings() -> Iterator[str]:
     begin = memory.path_of("")
     for path in begin.parent.glob(f"{begin.name}*"):
         if Ring.is_at(path):  # and not a companion of one, or a pool of learners
             yield path.name[len(begin.name) :]
 
 
-def _look(ring: Ring) -> _Look:
+def _look_at(ring: Ring) -> _Look:
     return _Look(ring.count().copy(), *(int(ring.control[name].sum()) for name in _COUNTS))
 
 
-def _judged(check: str, ring: Ring, looks: list[_Look], seconds: float) -> Finding:
+def _judge_ring(check: str, ring: Ring, looks: list[_Look], seconds: float) -> Finding:
     first, last = looks[0], looks[-1]
     rows = last.written - first.written[: len(last.written)]
     triggers = int(np.count_nonzero(ring.control["names"] != b""))
@@ -95,16 +95,18 @@ def _judged(check: str, ring: Ring, looks: list[_Look], seconds: float) -> Findi
         else:
             what = f"stalled: rows wait to be learnt, and for {seconds:g} s no learner has taken any"
             remedy = f"see whether the learner's process lives, and what it waits for; {longer}"
-        return fault(check, what, remedy)
+        return report_fault(check, what, remedy)
     played = f"{rows.sum() / seconds:.0f} rows/s of {np.count_nonzero(rows)} of {ring.actors} actors"
     if last.refused > first.refused:
         what = f"actors wait for the learner: {last.refused - first.refused} rows were refused; {played}"
-        return warning(check, what, "fewer actors, a larger ring, or more cores for the learner")
+        return report_warning(check, what, "fewer actors, a larger ring, or more cores for the learner")
     waited = sum(look.waits for look in looks) / len(looks)
     if triggers and waited > _STARVED:
         what = f"the learner starves: it waited for rows {waited:.0%} of {seconds:g} s; {played}"
-        return warning(check, what, "more actors (olaflab train --actors), on cores of their own")
-    return ok(check, f"{played}; the learner waited {waited:.0%} of {seconds:g} s" if triggers else played)
+        return report_warning(check, what, "more actors (olaflab train --actors), on cores of their own")
+    return report_ok(
+        check, f"{played}; the learner waited {waited:.0%} of {seconds:g} s" if triggers else played
+    )
 
 
 def _in_use(path: Path) -> bool:

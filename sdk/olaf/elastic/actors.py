@@ -60,7 +60,7 @@ class Staff(ABC):
         """Have these there, so that they can be invoked at once; they sleep until then."""
         for number in actors:
             if number not in self.states:
-                self._start(number)
+                self._start_actor(number)
 
     def invoke(self, actors: Iterable[int]) -> None:
         """Let each of these play a turn."""
@@ -69,10 +69,10 @@ class Staff(ABC):
                 continue
             self._wanted.add(number)
             if number not in self.states:
-                self._start(number)
+                self._start_actor(number)
             elif self.states[number] is State.ASLEEP:
                 self._held.hold(CPU, ("actor", number), self._now())
-                self._play(number)
+                self._play_turn(number)
 
     @abstractmethod
     def serve(self, seconds: float) -> list[int]:
@@ -90,29 +90,29 @@ class Staff(ABC):
         self.states.clear()
         self._wanted.clear()
 
-    def _start(self, number: int) -> None:
+    def _start_actor(self, number: int) -> None:
         self._held.hold(CPU, ("actor", number), self._now())
         self.states[number] = State.STARTING
 
-    def _play(self, number: int) -> None:
+    def _play_turn(self, number: int) -> None:
         self.states[number] = State.AWAKE
 
-    def _sleep(self, number: int) -> None:
+    def _put_to_sleep(self, number: int) -> None:
         self.states[number] = State.ASLEEP
         self._held.free(CPU, ("actor", number), self._now())
 
-    def _started(self, number: int) -> None:
+    def _has_started(self, number: int) -> None:
         if number in self._wanted:
-            self._play(number)
+            self._play_turn(number)
         else:
-            self._sleep(number)
+            self._put_to_sleep(number)
 
-    def _finished(self, number: int) -> None:
+    def _has_finished(self, number: int) -> None:
         self._wanted.discard(number)
         self._died.pop(number, None)
-        self._sleep(number)
+        self._put_to_sleep(number)
 
-    def _lost(self, number: int, reason: str) -> None:
+    def _has_died(self, number: int, reason: str) -> None:
         if self.states.pop(number) is not State.ASLEEP:
             self._held.free(CPU, ("actor", number), self._now())
         self._wanted.discard(number)
@@ -156,11 +156,11 @@ class Actors(Staff):
         finished = []
         for number, message in self._children.heard(seconds):
             if isinstance(message, Gone):
-                self._lost(number, message.reason)
+                self._has_died(number, message.reason)
             elif message is None:
-                self._started(number)
+                self._has_started(number)
             elif message == "":
-                self._finished(number)
+                self._has_finished(number)
                 finished.append(number)
             else:
                 raise ActorFailed(f"actor {number} failed: {message}")
@@ -170,21 +170,23 @@ class Actors(Staff):
         self._children.close()
         super().close()
 
-    def _start(self, number: int) -> None:
-        super()._start(number)
-        self._children.start(number, _act, self._begin, number, self._arguments)
+    def _start_actor(self, number: int) -> None:
+        super()._start_actor(number)
+        self._children.start(number, _run_actor, self._begin, number, self._arguments)
 
-    def _play(self, number: int) -> None:
-        super()._play(number)
+    def _play_turn(self, number: int) -> None:
+        super()._play_turn(number)
         self._sleeper.wake(self.pids()[number])
         self._children.tell(number, None)
 
-    def _sleep(self, number: int) -> None:
+    def _put_to_sleep(self, number: int) -> None:
         self._sleeper.sleep(self.pids()[number])
-        super()._sleep(number)
+        super()._put_to_sleep(number)
 
 
-def _act(pipe: Connection, begin: Callable[..., Turn], number: int, arguments: tuple[object, ...]) -> None:
+def _run_actor(
+    pipe: Connection, begin: Callable[..., Turn], number: int, arguments: tuple[object, ...]
+) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         turn = begin(number, *arguments)

@@ -56,7 +56,7 @@ class Children:
         if getattr(multiprocessing.process.current_process(), "_inheriting", False):
             os._exit(_UNGUARDED)  # the script starts its processes again where it is imported by one
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_run, args=(target, theirs, *arguments), daemon=True)
+        process = self._context.Process(target=_run_child, args=(target, theirs, *arguments), daemon=True)
         process.start()
         theirs.close()
         self._pipes[slot], self._processes[slot] = ours, process
@@ -111,7 +111,7 @@ class Children:
             self.stop(slot, kill=True)
 
 
-def _run(target: Callable[..., object], pipe: Connection, *arguments: object) -> None:
+def _run_child(target: Callable[..., object], pipe: Connection, *arguments: object) -> None:
     if sys.platform == "linux":
         _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides when
@@ -162,10 +162,10 @@ def stopped(pid: int) -> bool:
     """
     if sys.platform != "linux":
         return False
-    return _stopped(pid) or _stopped(pid)  # it may stop between the two lines of one look
+    return _look_stopped(pid) or _look_stopped(pid)  # it may stop between the two lines of one look
 
 
-def _stopped(pid: int) -> bool:
+def _look_stopped(pid: int) -> bool:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -189,7 +189,7 @@ class Processes:
 
     def start(self, slot: int) -> None:
         """Runner."""
-        self._children.start(slot, _learn, self._function)
+        self._children.start(slot, _run_learner, self._function)
 
     def give(self, slot: int, weights: Any, rows: Any) -> None:
         """Runner."""
@@ -227,7 +227,7 @@ class Processes:
         self._children.close()
 
 
-def _learn(pipe: Connection, function: Function) -> None:
+def _run_learner(pipe: Connection, function: Function) -> None:
     pipe.send(("ready", None))
     while True:
         weights, rows = pipe.recv()

@@ -96,20 +96,20 @@ class Learners:
     def wake(self) -> None:
         """There may be rows: give them to learners as long as there are both."""
         while self.busy < self._admitted:
-            number = self._free()
-            batch = None if number is None else self._next()
+            number = self._find_free()
+            batch = None if number is None else self._next_batch()
             if number is None or batch is None:
                 return
-            slot = self._slots.get(number) or self._start(number)
+            slot = self._slots.get(number) or self._start_learner(number)
             slot.batch = batch
             if slot.ready:
                 self._ledger.kept(self._now() - slot.since)
-                self._invoke(number, slot)
+                self._invoke_learner(number, slot)
 
     def prewarm(self, learners: int) -> None:
         """Have so many alive, as capacity allows: rows are expected."""
         while len(self._slots) < min(learners, self._capacity):
-            self._start(self._unused())
+            self._start_learner(self._find_unused())
 
     def tick(self) -> float | None:
         """End learners that have been without rows for long enough; when the next one will have been."""
@@ -117,14 +117,14 @@ class Learners:
         waiting = {number: s.since for number, s in self._slots.items() if s.ready and s.batch is None}
         for number, since in waiting.items():
             if now >= since + self._keep_alive:
-                self._end(number)
+                self._end_learner(number)
         left = [since for number, since in waiting.items() if number in self._slots]
         return min(left) + self._keep_alive if left else None
 
     def close(self) -> None:
         """End the learners without rows."""
         for number in [number for number, slot in self._slots.items() if slot.batch is None]:
-            self._end(number)
+            self._end_learner(number)
 
     def ready(self, number: int) -> None:
         """Runner: a learner has started."""
@@ -132,14 +132,14 @@ class Learners:
         self._ledger.started(now - slot.since)
         slot.ready, slot.since = True, now
         if slot.batch is not None:
-            self._invoke(number, slot)
+            self._invoke_learner(number, slot)
 
     def finished(self, number: int, result: Any) -> None:
         """Runner: a learner has computed this from its rows."""
         slot = self._slots[number]
         assert slot.invocation is not None
         slot.invocation.batches += 1
-        slot.batch = self._next() if self.busy <= self._admitted else None
+        slot.batch = self._next_batch() if self.busy <= self._admitted else None
         if slot.batch is not None:
             self._runner.give(number, self._weights(), slot.batch.rows)
         else:
@@ -165,35 +165,35 @@ class Learners:
             self._again.append(slot.batch)
         self.wake()
 
-    def _next(self) -> _Batch | None:
+    def _next_batch(self) -> _Batch | None:
         if self._again:
             return self._again.popleft()
         rows = self._take()
         return None if rows is None else _Batch(rows)
 
-    def _free(self) -> int | None:
+    def _find_free(self) -> int | None:
         """A learner without rows, the one that had some last; else one that could be started."""
         idle = [
             (slot.ready, slot.since, number) for number, slot in self._slots.items() if slot.batch is None
         ]
         if idle:
             return max(idle)[-1]
-        return self._unused() if len(self._slots) < self._capacity else None
+        return self._find_unused() if len(self._slots) < self._capacity else None
 
-    def _unused(self) -> int:
+    def _find_unused(self) -> int:
         return next(number for number in range(self._capacity) if number not in self._slots)
 
-    def _start(self, number: int) -> _Slot:
+    def _start_learner(self, number: int) -> _Slot:
         slot = self._slots[number] = _Slot(self._now())
         self._runner.start(number)
         return slot
 
-    def _invoke(self, number: int, slot: _Slot) -> None:
+    def _invoke_learner(self, number: int, slot: _Slot) -> None:
         assert slot.batch is not None
         slot.invocation = self._ledger.begin(number, self._now())
         self._runner.give(number, self._weights(), slot.batch.rows)
 
-    def _end(self, number: int) -> None:
+    def _end_learner(self, number: int) -> None:
         slot = self._slots.pop(number)
         seconds = self._now() - slot.since
         if slot.ready:

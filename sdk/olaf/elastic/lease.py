@@ -68,20 +68,20 @@ class Pool:
     def limit(self, units: int) -> None:
         """From now on so many may be held at a time; those that hold one finish."""
         self._limit = units
-        self._grant()
+        self._grant_units()
 
     def ask(self, learner: object, granted: Callable[[int], object]) -> None:
         """Call ``granted`` with a unit's number, now or when its turn has come."""
         self._waiting.append((learner, granted))
-        self._grant()
+        self._grant_units()
 
     def give_back(self, learner: object, unit: int) -> None:
         """Done learning. Raises ValueError where the learner has none."""
         self._held.free(GPU, learner, self._now())
         heapq.heappush(self._free, unit)
-        self._grant()
+        self._grant_units()
 
-    def _grant(self) -> None:
+    def _grant_units(self) -> None:
         """The lowest unit, so that those above it may end where fewer are needed."""
         while self._waiting and self._units - len(self._free) < min(self._limit, self._units):
             learner, granted = self._waiting.popleft()
@@ -103,65 +103,65 @@ class SharedPool:
         self._units, self._name = units, f"{name}.pool"
         path = memory.path_of(self._name)
         try:
-            self._tickets = memory.create(path, b"", 24)
+            self._tickets = memory.create_shared(path, b"", 24)
         except FileExistsError:
-            self._tickets = memory.attach(path)
+            self._tickets = memory.attach_shared(path)
         self._locks = memory.Locks(path)
 
     def limit(self, units: int) -> None:
         """From now on so many may be held at a time, of all processes; those that hold one finish."""
-        self._write(2, max(self._units - units, 0))
+        self._write_counter(2, max(self._units - units, 0))
 
     def unlink(self) -> None:
         """Remove the name."""
-        memory.unlink(self._name)
+        memory.unlink_memory(self._name)
 
     @property
     def waiting(self) -> int:
         """At most so many wait, of all processes; who died since the last one was served counts too."""
-        return self._read(0) - self._read(1)
+        return self._read_counter(0) - self._read_counter(1)
 
     @contextmanager
     def lease(self) -> Iterator[int]:
         """Wait for a unit and hold it: its number."""
-        unit = self._take()
+        unit = self._take_unit()
         try:
             yield unit
         finally:
             self._locks.release(_UNITS + unit)
 
-    def _take(self) -> int:
+    def _take_unit(self) -> int:
         with self._locks.hold():
-            ticket = self._read(0)
-            self._write(0, ticket + 1)
+            ticket = self._read_counter(0)
+            self._write_counter(0, ticket + 1)
             self._locks.claim(_TICKETS + ticket, "a ticket")
         try:
-            first = self._read(1)
+            first = self._read_counter(1)
             while True:
-                while first < ticket and self._claim(_TICKETS + first):
+                while first < ticket and self._claim_lock(_TICKETS + first):
                     self._locks.release(_TICKETS + first)  # the process that had it is gone, or learns
                     first += 1
                 if first == ticket:
-                    for unit in range(self._units - self._read(2)):
-                        if self._claim(_UNITS + unit):
+                    for unit in range(self._units - self._read_counter(2)):
+                        if self._claim_lock(_UNITS + unit):
                             with self._locks.hold():
-                                self._write(1, max(self._read(1), ticket + 1))
+                                self._write_counter(1, max(self._read_counter(1), ticket + 1))
                             return unit
                 time.sleep(_LOOK)
         finally:
             self._locks.release(_TICKETS + ticket)
 
-    def _claim(self, number: int) -> bool:
+    def _claim_lock(self, number: int) -> bool:
         try:
             self._locks.claim(number, "it")
         except Taken:
             return False
         return True
 
-    def _read(self, place: int) -> int:
+    def _read_counter(self, place: int) -> int:
         return int.from_bytes(self._tickets[8 * place : 8 * place + 8], "little")
 
-    def _write(self, place: int, value: int) -> None:
+    def _write_counter(self, place: int, value: int) -> None:
         self._tickets[8 * place : 8 * place + 8] = value.to_bytes(8, "little")
 
 

@@ -87,14 +87,14 @@ class Placed(Staff):
             except RayTaskError as error:
                 raise ActorFailed(f"actor {number} failed: {error.cause}") from None
             except (RayActorError, ActorUnschedulableError) as error:
-                self._lost(number, str(error))
+                self._has_died(number, str(error))
             else:
                 if self.states[number] is State.AWAKE:
                     self._deliver(number, brought)
-                    self._finished(number)
+                    self._has_finished(number)
                     finished.append(number)
                 else:
-                    self._started(number)
+                    self._has_started(number)
             done, _ = ray.wait(list(self._due), timeout=0) if self._due else ([], [])
         return finished
 
@@ -105,15 +105,15 @@ class Placed(Staff):
         super().close()
         ray.shutdown()
 
-    def _start(self, number: int) -> None:
-        super()._start(number)
-        self.nodes[number] = self._node()
+    def _start_actor(self, number: int) -> None:
+        super()._start_actor(number)
+        self.nodes[number] = self._choose_node()
         where = NodeAffinitySchedulingStrategy(self.nodes[number], soft=False)
         make = ray.remote(num_cpus=0, max_restarts=0, scheduling_strategy=where)(_Actor)
         self._actors[number] = make.remote(self._begin, number, self._arguments)
         self._due[self._actors[number].ready.remote()] = number
 
-    def _node(self) -> str:
+    def _choose_node(self) -> str:
         """The first that has a core left; where none has, the one with the fewest actors a core."""
         taken = Counter(self.nodes.values())
         cores = {each["NodeID"]: each["Resources"].get("CPU", 0.0) for each in ray.nodes() if each["Alive"]}
@@ -121,13 +121,13 @@ class Placed(Staff):
         free = [node for node, count in usable.items() if taken[node] < count]
         return str(free[0] if free else min(usable, key=lambda node: taken[node] / usable[node]))
 
-    def _play(self, number: int) -> None:
-        super()._play(number)
+    def _play_turn(self, number: int) -> None:
+        super()._play_turn(number)
         self._due[self._actors[number].turn.remote(self._take(number))] = number
 
-    def _lost(self, number: int, reason: str) -> None:
+    def _has_died(self, number: int, reason: str) -> None:
         del self.nodes[number], self._actors[number]
-        super()._lost(number, reason)
+        super()._has_died(number, reason)
 
 
 class _Actor:

@@ -203,10 +203,10 @@ class Admission:
         self._last = carried
         self._chances.clear()
         share = min(frames / max(updates, frames), self.learners / (max(stale, 0.0) + 1))
-        self._decide(share, max(1, round(self.most * chance)))
+        self._decide_number(share, max(1, round(self.most * chance)))
         return self.learners
 
-    def _decide(self, share: float, bound: int) -> None:
+    def _decide_number(self, share: float, bound: int) -> None:
         good = share > _GOOD and self.learners < bound
         self._good = self._good + 1 if good else 0
         if share < _FEW and self.learners == self._tried:
@@ -252,15 +252,15 @@ class Monitor:
         if len(self.window) < (self.window.maxlen or 0):
             return False
         ends = [end for _, end in self.window]
-        return _spread(ends) < self._share * sum(ends) / len(ends)
+        return _compute_spread(ends) < self._share * sum(ends) / len(ends)
 
     def prewarm(self) -> float | None:
         """When to wake the next iteration's actors, since this one began; None to wait for the learner."""
         if not self.stable:
             return None
         first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)
-        return max(0.0, first - slowest - _spread([end - start for start, end in self.window]))
+        return max(0.0, first - slowest - _compute_spread([end - start for start, end in self.window]))
 
 
-def _spread(values: Sequence[float]) -> float:
+def _compute_spread(values: Sequence[float]) -> float:
     return max(values) - min(values)

@@ -39,7 +39,7 @@ class Tasks:
 
     def stop(self, slot: int) -> None:
         """Runner."""
-        self._forget(slot)
+        self._forget_tasks(slot)
         ray.kill(self._actors.pop(slot))
 
     @property
@@ -65,7 +65,7 @@ class Tasks:
                 ) from None
             except RayActorError as error:
                 self._actors.pop(slot)
-                self._forget(slot)
+                self._forget_tasks(slot)
                 learners.died(slot, str(error).splitlines()[0])
                 continue
             if computes:
@@ -79,7 +79,7 @@ class Tasks:
         for slot in list(self._actors):
             self.stop(slot)
 
-    def _forget(self, slot: int) -> None:
+    def _forget_tasks(self, slot: int) -> None:
         self._awaited = {task: what for task, what in self._awaited.items() if what[0] != slot}
 
 

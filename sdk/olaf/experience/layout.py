@@ -64,8 +64,8 @@ class Layout:
         fields: list[Any] = [(name, kind, shape) for name, (shape, kind) in self.keys.items()]
         if self.joint:
             stamps = [(name, STAMPS[name]) for name in STAMPS.names or ()]
-            return (_aligned(np.dtype(fields + stamps, align=True)),)
-        return (*(_aligned(np.dtype([each])) for each in fields), STAMPS)
+            return (_align_rows(np.dtype(fields + stamps, align=True)),)
+        return (*(_align_rows(np.dtype([each])) for each in fields), STAMPS)
 
     @property
     def row_bytes(self) -> int:
@@ -94,7 +94,7 @@ class Layout:
 
 def layout(keys: Mapping[str, Spec], *, following: str | None = None, joint: bool = True) -> Layout:
     """From shapes: ``{"obs": 8, "act": ((), "i8"), "reward": ()}``; binary32 where no type is given."""
-    return Layout({name: _spec(spec) for name, spec in keys.items()}, joint, following)
+    return Layout({name: _read_spec(spec) for name, spec in keys.items()}, joint, following)
 
 
 def agents(
@@ -114,11 +114,11 @@ def agents(
         sizes["next"] = list(observations)
     sizes.update(reward=[1] * count, done=[1] * count)
     keys = {name: ((sum(each),), "<f4") for name, each in sizes.items()}
-    parts = {name: _parts(each) for name, each in sizes.items()}
+    parts = {name: _slice_parts(each) for name, each in sizes.items()}
     return Layout(keys, joint, "obs" if following else None, parts)
 
 
-def _aligned(row: np.dtype[Any]) -> np.dtype[Any]:
+def _align_rows(row: np.dtype[Any]) -> np.dtype[Any]:
     """Rows of many lines begin with a line, which makes copying them faster; short ones stay short."""
     if row.itemsize < 16 * _LINE:
         return row
@@ -130,12 +130,12 @@ def _aligned(row: np.dtype[Any]) -> np.dtype[Any]:
     })  # fmt: skip
 
 
-def _parts(sizes: Sequence[int]) -> tuple[slice, ...]:
+def _slice_parts(sizes: Sequence[int]) -> tuple[slice, ...]:
     ends = np.cumsum(sizes).tolist()
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends))
 
 
-def _spec(spec: Spec) -> tuple[tuple[int, ...], str]:
+def _read_spec(spec: Spec) -> tuple[tuple[int, ...], str]:
     shape: Any = spec
     kind = "<f4"
     if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[1], str):

@@ -40,7 +40,7 @@ def path_of(name: str) -> Path:
     return folder / f"olaf-{name}"
 
 
-def fence() -> None:
+def order_stores() -> None:
     """Order the stores and loads before this against those after it, on every processor."""
     with _ORDER:
         pass
@@ -51,12 +51,12 @@ def fence() -> None:
 _ORDER = threading.Lock()
 
 
-def private(size: int) -> mmap.mmap:
+def make_private(size: int) -> mmap.mmap:
     """Zeroed memory of this process alone, in huge pages where the kernel has them."""
-    return _huge(mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    return _use_huge_pages(mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
-def populate(memory: mmap.mmap, start: int, size: int) -> None:
+def populate_pages(memory: mmap.mmap, start: int, size: int) -> None:
     """Have these bytes' pages in this process's tables now, where Linux can, and not at their first use."""
     page = mmap.PAGESIZE
     first = start // page * page
@@ -65,7 +65,7 @@ def populate(memory: mmap.mmap, start: int, size: int) -> None:
             memory.madvise(_POPULATE, first, -(-(start + size - first) // page) * page)
 
 
-def _huge(memory: mmap.mmap) -> mmap.mmap:
+def _use_huge_pages(memory: mmap.mmap) -> mmap.mmap:
     """In huge pages, where the kernel gives any."""
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ def _huge(memory: mmap.mmap) -> mmap.mmap:
     return memory
 
 
-def create(path: Path, head: bytes, size: int) -> mmap.mmap:
+def create_shared(path: Path, head: bytes, size: int) -> mmap.mmap:
     """New shared memory of ``size`` zeroed bytes that begins with ``head``.
 
     It appears whole under its path. Pages take memory when they are written to, or by :func:`reserve`.
@@ -84,25 +84,25 @@ def create(path: Path, head: bytes, size: int) -> mmap.mmap:
         os.ftruncate(descriptor, size)
         os.pwrite(descriptor, head, 0)
         os.link(temporary, path)
-        return _huge(mmap.mmap(descriptor, size))
+        return _use_huge_pages(mmap.mmap(descriptor, size))
     finally:
         os.close(descriptor)
         Path(temporary).unlink()
 
 
-def attach(path: Path) -> mmap.mmap:
+def attach_shared(path: Path) -> mmap.mmap:
     """Shared memory that is there. Raises FileNotFoundError."""
     with path.open("r+b") as file:
-        return _huge(mmap.mmap(file.fileno(), 0))
+        return _use_huge_pages(mmap.mmap(file.fileno(), 0))
 
 
-def reserve(path: Path, start: int, size: int) -> None:
+def reserve_pages(path: Path, start: int, size: int) -> None:
     """Have the kernel set these bytes aside: a full disk is an OSError here, and later a dead process."""
     with path.open("r+b") as file:
         os.posix_fallocate(file.fileno(), start, size)
 
 
-def companion(path: Path, what: str) -> Path:
+def companion_path(path: Path, what: str) -> Path:
     """Return the path of a file that belongs to the memory at ``path``: its locks, a bell.
 
     No name of memory has the mark, so no other memory's name begins as this one's companions do.
@@ -110,7 +110,7 @@ def companion(path: Path, what: str) -> Path:
     return path.with_name(f"{path.name}{_MARK}{what}")
 
 
-def unlink(name: str) -> None:
+def unlink_memory(name: str) -> None:
     """Remove the memory called ``name`` and its companions; processes that have it keep it."""
     path = path_of(name)
     for each in (path, *path.parent.glob(f"{glob.escape(path.name)}{_MARK}*")):
@@ -126,7 +126,7 @@ class Locks:
 
     def __init__(self, path: Path | None) -> None:
         """None for memory of this process alone."""
-        self._file = _file(path) if path is not None else _File(None)
+        self._file = _find_file(path) if path is not None else _File(None)
         self._own = (
             OwnProcess("memory without a name", "give the ring a name, and open it by that name")
             if path is None
@@ -197,8 +197,8 @@ _files: dict[tuple[int, int], _File] = {}
 _registry = threading.Lock()
 
 
-def _file(path: Path) -> _File:
-    place = companion(path, "lock")
+def _find_file(path: Path) -> _File:
+    place = companion_path(path, "lock")
     with _registry:
         try:
             status = place.stat()
@@ -212,14 +212,14 @@ def _file(path: Path) -> _File:
         return known
 
 
-def _forked() -> None:
+def _reset_after_fork() -> None:
     global _ORDER, _registry
     _ORDER, _registry = threading.Lock(), threading.Lock()
     for file in _files.values():
         file.forked()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 Values = npt.NDArray[np.float32]
@@ -238,10 +238,10 @@ class Objects:
         places, counts = self._places[name]
         number = int(counts[1]) + 1
         counts[0] = number
-        fence()
+        order_stores()
         places[number % 2] = values
         counts[2 + number % 2] = version
-        fence()
+        order_stores()
         counts[1] = number
 
     def published(self, name: str) -> int:
@@ -255,8 +255,8 @@ class Objects:
             number = int(counts[1])
             if number == 0:
                 return None
-            fence()
+            order_stores()
             values, version = places[number % 2].copy(), int(counts[2 + number % 2])
-            fence()
+            order_stores()
             if counts[0] <= number + 1:
                 return values, version

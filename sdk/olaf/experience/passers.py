@@ -11,7 +11,7 @@ import select
 from collections.abc import Mapping
 from typing import Any, Callable, Protocol
 
-from olaf.experience.memory import companion
+from olaf.experience.memory import companion_path
 from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, Firing, ObjectKey, Time, Transfer, Trigger
 
@@ -60,7 +60,7 @@ class Bell:
         """Make a named pipe next to the ring's memory. Raises ValueError for a ring of one process."""
         if ring.path is None:
             raise ValueError("a ring of one process has no bell: pass on directly or through a queue")
-        path = companion(ring.path, f"{name}.bell")
+        path = companion_path(ring.path, f"{name}.bell")
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -131,13 +131,13 @@ def bind(
             what = f"on: one of {', '.join(_KINDS)}; to: one of {', '.join(to)}"
             raise ValueError(f"trigger {name}: {dict(entry)}: {', '.join(sorted(unknown)) or what}")
         try:
-            pairs[_trigger(ring, name, str(kind), values, start)] = to[target]
+            pairs[_make_trigger(ring, name, str(kind), values, start)] = to[target]
         except TypeError as error:
             raise ValueError(f"trigger {name}: {dict(entry)}: {error}") from None
     return Bound(pairs)
 
 
-def _trigger(ring: Ring, name: str, kind: str, values: dict[str, Any], start: float) -> Trigger:
+def _make_trigger(ring: Ring, name: str, kind: str, values: dict[str, Any], start: float) -> Trigger:
     if kind == "data":
         return DataKey(ring, name, **values)
     if kind == "object":

@@ -32,8 +32,8 @@ class Prioritised:
 
     def draw(self, rows: int) -> Draw:
         """Independent rows."""
-        window = self._follow()
-        actors, positions = self._references(window, rows)
+        window = self._follow_ring()
+        actors, positions = self._draw_references(window, rows)
         slots = self._ring.slots(actors, positions)
         probability = self._tree.leaves[slots] / self._tree.total
         return Draw(actors, positions, probability, np.arange(rows), window.total)
@@ -43,7 +43,7 @@ class Prioritised:
 
         A priority that is not finite is dropped and counted in ``broken``: its row keeps the one it had.
         """
-        window = self._follow()
+        window = self._follow_ring()
         there = draw.positions >= window.first[draw.actors]
         with np.errstate(all="ignore"):
             values = (np.abs(np.asarray(priorities, np.float64)) + self._smallest) ** self._alpha
@@ -52,17 +52,17 @@ class Prioritised:
         there &= good
         slots = self._ring.slots(draw.actors, draw.positions)
         self._top = max(self._top, float(values[there].max(initial=0.0)))
-        self._set(slots[there], values[there])
+        self._set_priorities(slots[there], values[there])
 
     @property
     def broken(self) -> int:
         """How many priorities were dropped because they were not finite."""
         return self._broken.count
 
-    def _set(self, slots: Integers, values: npt.ArrayLike) -> None:
-        self._tree.set(slots, values)
+    def _set_priorities(self, slots: Integers, values: npt.ArrayLike) -> None:
+        self._tree.set_leaves(slots, values)
 
-    def _follow(self) -> Window:
+    def _follow_ring(self) -> Window:
         """Give what was written since the last look a priority, and take it from what was overwritten."""
         window = Window(self._ring)
         for actor, (first, stop) in enumerate(zip(window.first.tolist(), window.stop.tolist())):
@@ -75,16 +75,16 @@ class Prioritised:
                     steps = window.usable(actors, positions) if value else np.zeros(len(positions), bool)
                     slots = self._ring.slots(actors, positions)
                     self._steps[slots] = steps
-                    self._set(slots, np.where(steps, value, 0.0))
+                    self._set_priorities(slots, np.where(steps, value, 0.0))
             self._known[:, actor] = first, stop
         return window
 
-    def _references(self, window: Window, count: int) -> tuple[Integers, Integers]:
+    def _draw_references(self, window: Window, count: int) -> tuple[Integers, Integers]:
         if self._tree.total <= 0:
             raise IndexError("the ring has no row to draw")
-        slots = self._tree.find(self._random.random(count) * self._tree.total)
+        slots = self._tree.find_leaves(self._random.random(count) * self._tree.total)
         while len(none := np.flatnonzero(self._tree.leaves[slots] <= 0)):  # a sum that was rounded
-            slots[none] = self._tree.find(self._random.random(len(none)) * self._tree.total)
+            slots[none] = self._tree.find_leaves(self._random.random(len(none)) * self._tree.total)
         actors = slots // self._ring.rows
         last = window.stop[actors] - 1
         return actors, last - (last - slots) % self._ring.rows
@@ -120,61 +120,63 @@ class PrioritisedRuns(Prioritised):
 
     def draw(self, rows: int) -> Draw:
         """Runs of different lengths; the last is cut."""
-        window = self._follow()
-        actors, positions = self._references(window, rows)  # each brings at least itself
-        counts = self._asked(self._ring.slots(actors, positions))
+        window = self._follow_ring()
+        actors, positions = self._draw_references(window, rows)  # each brings at least itself
+        counts = self._count_neighbours(self._ring.slots(actors, positions))
         table = np.full((len(actors), self._most + 1), -1, np.int64)
         table[:, 0] = positions
         for step in range(1, self._most + 1):
             more = np.flatnonzero((counts >= step) & (table[:, step - 1] >= 0))
-            following = self._after(actors[more], table[more, step - 1])
+            following = self._row_after(actors[more], table[more, step - 1])
             table[more, step] = np.where(following < window.stop[actors[more]], following, -1)
         run, nth = (index[:rows] for index in np.nonzero(table >= 0))
         drawn, places = actors[run], table[run, nth]
-        return Draw(drawn, places, self._probability(window, drawn, places), run, window.total)
+        return Draw(drawn, places, self._compute_probability(window, drawn, places), run, window.total)
 
-    def _after(self, actors: Integers, positions: Integers) -> Integers:
+    def _row_after(self, actors: Integers, positions: Integers) -> Integers:
         """Return the next row that can be drawn, or the window's end, without a second look at the ring."""
         return positions + 1 + ~self._steps[self._ring.slots(actors, positions + 1)]
 
-    def _before(self, actors: Integers, positions: Integers) -> Integers:
+    def _row_before(self, actors: Integers, positions: Integers) -> Integers:
         """Return the row before each; it may lie before the window."""
         return positions - 1 - ~self._steps[self._ring.slots(actors, positions - 1)]
 
-    def _asked(self, slots: Integers) -> Integers:
+    def _count_neighbours(self, slots: Integers) -> Integers:
         """The number of neighbours that each row brings."""
         relative = self._tree.leaves[slots] / self._top
         counts: Integers = self._neighbours[np.searchsorted(self._thresholds, relative, side="left")]
         return counts
 
-    def _probability(self, window: Window, actors: Integers, positions: Integers) -> Floats:
+    def _compute_probability(self, window: Window, actors: Integers, positions: Integers) -> Floats:
         weight, reference = np.zeros(len(positions)), positions
         within = np.ones(len(positions), bool)
         for step in range(self._most + 1):
             slots = self._ring.slots(actors, reference)
-            weight += np.where(within & (self._asked(slots) >= step), self._tree.leaves[slots], 0.0)
-            reference = self._before(actors, reference)
+            weight += np.where(
+                within & (self._count_neighbours(slots) >= step), self._tree.leaves[slots], 0.0
+            )
+            reference = self._row_before(actors, reference)
             within &= reference >= window.first[actors]
-        return weight / (self._lengths.total - self._short(window))
+        return weight / (self._lengths.total - self._sum_cut_off(window))
 
-    def _short(self, window: Window) -> float:
+    def _sum_cut_off(self, window: Window) -> float:
         """Sum the weights of neighbours that the write head cuts off each actor's last rows."""
         actors = np.flatnonzero(window.sizes > 0)
         position, there = window.stop[actors].copy(), np.ones(len(actors), bool)
         missing = 0.0
         for left in range(min(self._most, int(window.sizes.max(initial=0)))):
-            position = self._before(actors, position)
+            position = self._row_before(actors, position)
             there &= position >= window.first[actors]
             slots = self._ring.slots(actors, position)
-            short = np.maximum(self._asked(slots) - left, 0) * self._tree.leaves[slots]
+            short = np.maximum(self._count_neighbours(slots) - left, 0) * self._tree.leaves[slots]
             missing += float(short[there].sum())
         return missing
 
-    def _set(self, slots: Integers, values: npt.ArrayLike) -> None:
-        super()._set(slots, values)
+    def _set_priorities(self, slots: Integers, values: npt.ArrayLike) -> None:
+        super()._set_priorities(slots, values)
         if self._measured != self._top:  # all are relative to it
             self._measured = self._top
             every = np.arange(len(self._tree.leaves))
-            self._lengths.fill(self._tree.leaves * (1 + self._asked(every)))
+            self._lengths.fill_leaves(self._tree.leaves * (1 + self._count_neighbours(every)))
         else:
-            self._lengths.set(slots, self._tree.leaves[slots] * (1 + self._asked(slots)))
+            self._lengths.set_leaves(slots, self._tree.leaves[slots] * (1 + self._count_neighbours(slots)))

@@ -65,11 +65,11 @@ class Sender:
     def __call__(self, trigger: Trigger) -> None:
         """Send what has fired; does not wait. Raises RingError for rows that are overwritten already."""
         while (firing := trigger.take()) is not None:
-            width = sum(self._ring.column(key)[0].nbytes for key in self._names(firing))
+            width = sum(self._ring.column(key)[0].nbytes for key in self._name_columns(firing))
             for rows in firing.ranges:
                 expected = self._next.get((rows[0], firing.keys), rows[1])
                 if rows[1] != expected:
-                    raise _overwritten(rows[0], expected, rows[1])
+                    raise _make_overwritten_error(rows[0], expected, rows[1])
                 self._next[rows[0], firing.keys] = rows[2]
                 self._number += 1
                 size = (rows[2] - rows[1]) * width
@@ -80,10 +80,10 @@ class Sender:
         """Send what is due and take answers, for so many seconds or until all is answered."""
         until = time.monotonic() + seconds
         while True:
-            due = min((self._send(*each) for each in self._turn()), default=until)
+            due = min((self._send_message(*each) for each in self._next_messages()), default=until)
             pause = max(0.0, min(due, until) - time.monotonic())
             while self._socket.poll(int(pause * 1000)):
-                self._answered(int(self._socket.recv()))
+                self._take_answer(int(self._socket.recv()))
                 pause = 0.0
             if not self._waiting or time.monotonic() >= until:
                 return
@@ -92,7 +92,7 @@ class Sender:
         """Stop; what is not answered is given out by ``trigger.cursor.again()``."""
         self._socket.close()
 
-    def _turn(self) -> list[tuple[int, _Message]]:
+    def _next_messages(self) -> list[tuple[int, _Message]]:
         """The oldest messages without an answer, as many as may be on their way."""
         found: list[tuple[int, _Message]] = []
         size = 0
@@ -103,18 +103,18 @@ class Sender:
             found.append((number, message))
         return found
 
-    def _send(self, number: int, message: _Message) -> float:
+    def _send_message(self, number: int, message: _Message) -> float:
         """Send a message if it is due; when it is due next."""
         now = time.monotonic()
         if message.due is None:
             message.due = now if self._pace is None else self._pace.send(message.size, now)
         if message.due <= now:
             with contextlib.suppress(zmq.Again):
-                self._socket.send_multipart(self._frames(number, message), zmq.NOBLOCK, copy=False)
+                self._socket.send_multipart(self._pack_frames(number, message), zmq.NOBLOCK, copy=False)
                 message.due, message.sent = now + self._again, True
         return message.due
 
-    def _answered(self, number: int) -> None:
+    def _take_answer(self, number: int) -> None:
         message = self._waiting.pop(number, None)
         if message is None:
             return
@@ -124,20 +124,20 @@ class Sender:
         if not any(other.firing == message.firing for other in self._waiting.values()):
             message.trigger.done(message.firing)
 
-    def _names(self, firing: Firing) -> tuple[str, ...]:
+    def _name_columns(self, firing: Firing) -> tuple[str, ...]:
         return ("version", "end", *(firing.keys or self._ring.layout.keys))
 
-    def _frames(self, number: int, message: _Message) -> list[Any]:
-        names, (actor, first, last) = self._names(message.firing), message.rows
+    def _pack_frames(self, number: int, message: _Message) -> list[Any]:
+        names, (actor, first, last) = self._name_columns(message.firing), message.rows
         head = {"number": number, "source": self._source, "actor": actor, "first": first, "keys": names[2:]}
         # Rows stay as they are until the head has answered, which it does not before the first copy is there.
         stay = self._ring.full == REFUSE and not message.sent
-        columns = [self._column(name, actor, first, last, stay) for name in names]
+        columns = [self._copy_column(name, actor, first, last, stay) for name in names]
         if not self._ring.read("end", np.array([actor]), np.array([first]))[1][0]:
-            raise _overwritten(actor, first, last)
+            raise _make_overwritten_error(actor, first, last)
         return [json.dumps(head).encode(), *columns]
 
-    def _column(self, name: str, actor: int, first: int, last: int, stay: bool) -> Array:
+    def _copy_column(self, name: str, actor: int, first: int, last: int, stay: bool) -> Array:
         """A key's rows side by side: where they lie if they ``stay`` and lie so, else a copy."""
         column, start = self._ring.column(name, actor), first % self._ring.rows
         part = column[start : start + last - first]
@@ -146,7 +146,7 @@ class Sender:
         return part if stay and part.flags.c_contiguous else np.array(part, order="C")
 
 
-def _overwritten(actor: int, first: int, stop: int) -> RingError:
+def _make_overwritten_error(actor: int, first: int, stop: int) -> RingError:
     return RingError(
         f"rows {first} to {stop - 1} of actor {actor} were overwritten before the head had them, and it "
         'cannot go on without: make the ring with full="refuse"'
@@ -177,7 +177,7 @@ class Receiver:
         while self._socket.poll(pause):
             peer, head, *frames = self._socket.recv_multipart(copy=False)
             values = json.loads(head.bytes)
-            has, new = self._write(values, [frame.buffer for frame in frames])
+            has, new = self._write_rows(values, [frame.buffer for frame in frames])
             written += new
             if has:
                 self._socket.send_multipart([peer.bytes, str(values["number"]).encode()])
@@ -190,7 +190,7 @@ class Receiver:
         for writer, _ in self._blocks.values():
             writer.close()
 
-    def _write(self, head: dict[str, Any], frames: list[memoryview]) -> tuple[bool, bool]:
+    def _write_rows(self, head: dict[str, Any], frames: list[memoryview]) -> tuple[bool, bool]:
         """Whether the rows are in the ring now, and whether they were not before."""
         where = (head["source"], head["actor"])
         if where not in self._blocks:

@@ -104,18 +104,20 @@ class Ring:
         head = {"layout": layout.describe(), "rows": rows, "most": most, "full": full, "objects": shared}
         text = json.dumps(head).encode()
         plan = _Plan(layout, rows, most, shared, len(_MAGIC) + 8 + len(text))
-        path = None if name is None else _place(name)
+        path = None if name is None else _find_place(name)
         if path is None:
-            self._adopt(None, memory.private(plan.size), head, plan)
+            self._adopt_memory(None, memory.make_private(plan.size), head, plan)
         else:
             try:
-                buffer = memory.create(path, _MAGIC + len(text).to_bytes(8, "little") + text, plan.size)
+                buffer = memory.create_shared(
+                    path, _MAGIC + len(text).to_bytes(8, "little") + text, plan.size
+                )
             except FileExistsError:
                 what = f"{path} is there already: open the ring, or unlink what an earlier run left"
                 raise RingError(what) from None
             except OSError as error:
                 raise RingError(f"{path}: {error.strerror}") from error
-            self._adopt(path, buffer, head, plan)
+            self._adopt_memory(path, buffer, head, plan)
         try:
             self.grow(actors)
         except RingError:
@@ -125,9 +127,9 @@ class Ring:
     @classmethod
     def open(cls, name: str) -> Ring:
         """Open the ring that another process has made. Raises RingError if there is none."""
-        path = _place(name)
+        path = _find_place(name)
         try:
-            buffer = memory.attach(path)
+            buffer = memory.attach_shared(path)
         except (OSError, ValueError) as error:
             raise RingError(f"no ring {name}: {path}: {getattr(error, 'strerror', error)}") from error
         start = len(_MAGIC) + 8
@@ -144,7 +146,7 @@ class Ring:
             what = f"{path} has {len(buffer)} bytes of {plan.size}: unlink it and make it again"
             raise RingError(what)
         ring = cls.__new__(cls)
-        ring._adopt(path, buffer, head, plan)
+        ring._adopt_memory(path, buffer, head, plan)
         return ring
 
     @staticmethod
@@ -156,7 +158,7 @@ class Ring:
         except OSError:
             return False
 
-    def _adopt(self, path: Path | None, buffer: Any, head: Mapping[str, Any], plan: _Plan) -> None:
+    def _adopt_memory(self, path: Path | None, buffer: Any, head: Mapping[str, Any], plan: _Plan) -> None:
         self.path, self.layout, self.rows, self.most = path, plan.layout, head["rows"], head["most"]
         self.full = head["full"]
         self.locks = memory.Locks(path)
@@ -218,7 +220,7 @@ class Ring:
             if self.path is not None:
                 try:
                     for start, size in self._plan.extents(self.actors, actors):
-                        memory.reserve(self.path, start, size)
+                        memory.reserve_pages(self.path, start, size)
                 except OSError as error:
                     what = f"{self.path}: no memory for {actors} actors: {error.strerror}"
                     raise RingError(what) from error
@@ -228,12 +230,12 @@ class Ring:
         """Have an actor's block in this process's page tables: its first writes are as fast as later ones."""
         if self.path is not None:
             for start, size in self._plan.extents(actor, actor + 1)[1:]:
-                memory.populate(self._buffer, start, size)
+                memory.populate_pages(self._buffer, start, size)
 
     def unlink(self) -> None:
         """Remove the name; processes that have the ring keep it."""
         if self.path is not None:
-            memory.unlink(str(self.path))
+            memory.unlink_memory(str(self.path))
 
     def column(self, key: str, actor: int | None = None) -> Array:
         """All slots of a key, ``(slots, *shape)``, or those of one actor: a view without a copy."""
@@ -277,8 +279,8 @@ class Ring:
             columns.update({key: rows[key] for key in rows.dtype.names or ()})
         following = self.layout.following
         if following is not None:
-            self._follow(slots, actors, columns, following)
-        memory.fence()
+            self._add_successors(slots, actors, columns, following)
+        memory.order_stores()
         intact = positions >= self.begun[actors] - self.rows
         return Batch(columns, intact)
 
@@ -305,7 +307,9 @@ class Ring:
         """Memory for so many rows. A column begins with a cache line, or copies take a fifth longer."""
         return [_lined_up(0 if self._plan.overlapping else rows, kind) for kind in self._plan.gathered]
 
-    def _follow(self, slots: Integers, actors: Integers, columns: dict[str, Array], following: str) -> None:
+    def _add_successors(
+        self, slots: Integers, actors: Integers, columns: dict[str, Array], following: str
+    ) -> None:
         """``next``: of joint rows it was gathered with the row, but for a block's last slot."""
         column = self._columns[following]
         if not self.layout.joint:
@@ -324,7 +328,7 @@ class Ring:
         passed by a whole block may by now be another row.
         """
         values = self._columns[key][self.slots(actors, positions)]
-        memory.fence()
+        memory.order_stores()
         return values, positions >= self.begun[actors] - self.rows
 
     def closing(self, actors: Integers, positions: Integers) -> npt.NDArray[np.bool_]:
@@ -334,7 +338,7 @@ class Ring:
         return closing
 
 
-def _place(name: str) -> Path:
+def _find_place(name: str) -> Path:
     try:
         return memory.path_of(name)
     except ValueError as error:
@@ -363,19 +367,19 @@ class _Plan:
             ("claimed", (TRIGGERS, most)), ("released", (TRIGGERS, most)), ("finished", (TRIGGERS, FIRINGS)),
             ("journal", (TRIGGERS, FIRINGS, most, 2)),
         ):  # fmt: skip
-            self._place(name, number, shape)
-        self._place("names", np.dtype("S48"), (TRIGGERS,))
+            self._place_array(name, number, shape)
+        self._place_array("names", np.dtype("S48"), (TRIGGERS,))
         for name, values in objects.items():
-            self._place(f"counts {name}", number, (4,))
-            self._place(f"object {name}", np.dtype("<f4"), (2, values))
+            self._place_array(f"counts {name}", number, (4,))
+            self._place_array(f"object {name}", np.dtype("<f4"), (2, values))
         self.overlapping = layout.joint and layout.following is not None
         """Whether a gathered row goes on into the row after it."""
         self.gathered, self.stretches = [], []
         for index, region in enumerate(self.regions):
             self._end = -(-self._end // _PAGE) * _PAGE
-            gathered = self._gathered(region)
+            gathered = self._gathered_type(region)
             extra = -(-gathered.itemsize // region.itemsize) - 1
-            self._place(f"region {index}", region, (most * rows + extra,))
+            self._place_array(f"region {index}", region, (most * rows + extra,))
             self.gathered.append(gathered)
             self.stretches.append(np.dtype((np.void, gathered.itemsize)))
         self.size = self._end
@@ -389,7 +393,7 @@ class _Plan:
             for index, region in enumerate(self.regions) if want > have
         ]  # fmt: skip
 
-    def _gathered(self, region: np.dtype[Any]) -> np.dtype[Any]:
+    def _gathered_type(self, region: np.dtype[Any]) -> np.dtype[Any]:
         """The type of a gathered row."""
         following = self.layout.following
         if following is None or not self.overlapping:
@@ -405,7 +409,7 @@ class _Plan:
             "itemsize": region.itemsize + offset + np.dtype((kind, shape)).itemsize,
         })  # fmt: skip
 
-    def _place(self, name: str, kind: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    def _place_array(self, name: str, kind: np.dtype[Any], shape: tuple[int, ...]) -> None:
         start = -(-self._end // _ALIGN) * _ALIGN
         self.places[name] = (start, kind, shape)
         self._end = start + kind.itemsize * int(np.prod(shape, dtype=np.int64))

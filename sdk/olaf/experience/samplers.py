@@ -32,7 +32,7 @@ class SumTree:
         """The sum."""
         return float(self._nodes[1])
 
-    def set(self, places: Integers, values: npt.ArrayLike) -> None:
+    def set_leaves(self, places: Integers, values: npt.ArrayLike) -> None:
         """Write numbers; of a place that is named twice, the last counts."""
         leaves = places + self._base
         self._nodes[leaves] = values
@@ -42,7 +42,7 @@ class SumTree:
             nodes = nodes[np.append(True, nodes[1:] != nodes[:-1])]  # still sorted: each parent once
             self._nodes[nodes] = self._nodes[2 * nodes] + self._nodes[2 * nodes + 1]
 
-    def fill(self, values: Floats) -> None:
+    def fill_leaves(self, values: Floats) -> None:
         """Write all numbers, (size,)."""
         self.leaves[:] = values
         level = self._base
@@ -51,7 +51,7 @@ class SumTree:
             level //= 2
             np.add(below[::2], below[1::2], out=self._nodes[level : 2 * level])
 
-    def find(self, sums: Floats) -> Integers:
+    def find_leaves(self, sums: Floats) -> Integers:
         """For each of ``sums``, in [0, total), the place at which the running sum exceeds it."""
         left, nodes = sums.copy(), np.ones(len(sums), np.int64)
         for _ in range(self._base.bit_length() - 1):
@@ -87,7 +87,7 @@ class Window:
             begin[moved] = ring.first()[moved]
             self.stop[moved] = np.maximum(ring.count()[moved] - self._following, 0)
             self.first[moved] = np.minimum(begin[moved], self.stop[moved])
-            self._closed[moved] = self._closings(moved, self.first[moved])
+            self._closed[moved] = self._count_closings(moved, self.first[moved])
             self.sizes[moved] = self.ordinal(moved, self.stop[moved])
             # What a writer has overwritten since belongs to another window.
             moved = np.flatnonzero(ring.first()[: len(begin)] != begin)
@@ -102,7 +102,7 @@ class Window:
         passed = positions - self.first[actors]
         if not self._following:
             return passed
-        return passed - (self._closings(actors, positions) - self._closed[actors]) % (1 << 32)
+        return passed - (self._count_closings(actors, positions) - self._closed[actors]) % (1 << 32)
 
     def usable(self, actors: Integers, positions: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """The rows within the window that do not close an episode."""
@@ -114,7 +114,9 @@ class Window:
         """The next row that can be drawn after each; it may be the window's end."""
         return positions + 1 + ~self.usable(actors, positions + 1)
 
-    def spread(self, random: np.random.Generator, count: int, apart: int = 1) -> tuple[Integers, Integers]:
+    def draw_spread(
+        self, random: np.random.Generator, count: int, apart: int = 1
+    ) -> tuple[Integers, Integers]:
         """Draw ``count`` rows, with as many as ``apart`` from each to its window's end, all equally likely.
 
         Raises IndexError where there is none.
@@ -137,7 +139,7 @@ class Window:
             have += len(drawn)
         return actors, positions
 
-    def _closings(self, actors: Integers, positions: Integers) -> Integers:
+    def _count_closings(self, actors: Integers, positions: Integers) -> Integers:
         """How many rows before each close an episode, modulo 2³²."""
         return self._ring.column("episode")[self._ring.slots(actors, positions)].astype(np.int64)
 
@@ -180,7 +182,7 @@ class Uniform:
     def draw(self, rows: int) -> Draw:
         """Independent rows."""
         window = Window(self._ring)
-        actors, positions = window.spread(self._random, rows)
+        actors, positions = window.draw_spread(self._random, rows)
         return Draw(actors, positions, np.full(rows, 1 / window.total), np.arange(rows), window.total)
 
 
@@ -202,7 +204,7 @@ class Runs:
         if rows % n:
             raise ValueError(f"{rows} rows are not a multiple of runs of {n} rows")
         window = Window(self._ring)
-        starts, first = window.spread(self._random, rows // n, n)
+        starts, first = window.draw_spread(self._random, rows // n, n)
         positions = np.empty((len(first), n), np.int64)
         positions[:, 0] = first
         for step in range(1, n):
@@ -279,14 +281,17 @@ class SampleToInsertRatio:
     def may_insert(self, rows: int = 1) -> bool:
         """Whether so many rows more do not leave the learner too far behind."""
         after = self.inserted + rows
-        return after <= self._minimum or after * self._ratio - self.sampled <= self._offset + self._tolerance
+        return (
+            after <= self._minimum
+            or after * self._ratio - self.sampled <= self._owed_samples + self._tolerance
+        )
 
     def may_sample(self, rows: int = 1) -> bool:
         """Whether so many samples more do not use the rows too often."""
         inserted = self.inserted
         if inserted < self._minimum:
             return False
-        return inserted * self._ratio - self.sampled - rows >= self._offset - self._tolerance
+        return inserted * self._ratio - self.sampled - rows >= self._owed_samples - self._tolerance
 
     def drew(self, rows: int) -> None:
         """Count samples."""
@@ -294,6 +299,6 @@ class SampleToInsertRatio:
             self._ring.control["sampled"][0] += rows
 
     @property
-    def _offset(self) -> float:
+    def _owed_samples(self) -> float:
         """The rows that are there before the first sample are not owed to the learner."""
         return self._minimum * self._ratio

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olaf.experience.layout import STAMP, STAMP_BITS
-from olaf.experience.memory import fence
+from olaf.experience.memory import order_stores
 from olaf.experience.ring import FIRINGS, TRIGGERS, Batch, Integers, Ring, RingError
 
 
@@ -91,7 +91,7 @@ class Cursor:
         """Count ``fired``, ``taken``, ``done``, or ``missed`` (rows too old, or overwritten unread)."""
         return int(self._counts[what][self._index])
 
-    def _set(self, what: str, value: int) -> None:
+    def _set_count(self, what: str, value: int) -> None:
         self._counts[what][self._index] = value
 
     def recover(self) -> bool:
@@ -106,7 +106,7 @@ class Cursor:
         """Leave rows before ``starts`` (actors,) out; they count as missed."""
         ahead = np.maximum(starts - self.claimed[: len(starts)], 0)
         if ahead.any():
-            self._set("missed", self.count("missed") + int(ahead.sum()))
+            self._set_count("missed", self.count("missed") + int(ahead.sum()))
             self.claimed[: len(starts)] += ahead
             if self.count("fired") == self.count("done"):
                 self.released[:] = self.claimed
@@ -118,9 +118,9 @@ class Cursor:
         record[:, 0] = self.claimed
         record[:, 1] = stops
         self._finished[fired % FIRINGS] = 0
-        fence()
-        self._set("fired", fired + 1)
-        fence()
+        order_stores()
+        self._set_count("fired", fired + 1)
+        order_stores()
         self.claimed[:] = stops
 
     def take(self) -> tuple[int, tuple[tuple[int, int, int], ...]] | None:
@@ -129,7 +129,7 @@ class Cursor:
             number = self.count("taken")
             if number >= self.count("fired"):
                 return None
-            self._set("taken", number + 1)
+            self._set_count("taken", number + 1)
             record = self._journal[number % FIRINGS]
             ranges = [(actor, int(a), int(b)) for actor, (a, b) in enumerate(record.tolist()) if b > a]
             return number, tuple(ranges)
@@ -142,14 +142,14 @@ class Cursor:
             while done < self.count("taken") and self._finished[done % FIRINGS] == done + 1:
                 np.maximum(self.released, self._journal[done % FIRINGS, :, 1], out=self.released)
                 done += 1
-            self._set("done", done)
+            self._set_count("done", done)
             if done == self.count("fired"):
                 self.released[:] = np.maximum(self.released, self.claimed)
 
     def again(self) -> None:
         """Give out again what was taken and not done, for the successor of a learner that died."""
         with self.ring.locks.hold():
-            self._set("taken", self.count("done"))
+            self._set_count("taken", self.count("done"))
 
 
 MOST_LAG = (1 << (STAMP_BITS - 1)) - 1
@@ -208,10 +208,10 @@ class DataKey:
         with self._ring.locks.hold():
             if not self.cursor.recover():
                 return False
-            written = self._written()
+            written = self._count_written()
             self.cursor.skip(np.minimum(self._ring.first(), written))
             if self._max_lag is not None:
-                self.cursor.skip(self._fresh(written))
+                self.cursor.skip(self._find_fresh(written))
             used = self.cursor.claimed[: len(written)]
             ready = np.flatnonzero(written - used >= self._size)
             if len(ready) < self._n:
@@ -255,7 +255,7 @@ class DataKey:
             batch = batch.only(batch.intact)
         return Learnable(batch, stale, lost)
 
-    def _written(self) -> Integers:
+    def _count_written(self) -> Integers:
         if self._keys:
             return self._ring.count(*self._keys, STAMP)
         whole = self._ring.count()
@@ -264,7 +264,7 @@ class DataKey:
         actors = np.arange(len(whole))  # what follows the newest step is not there yet
         return np.maximum(whole - ~self._ring.closing(actors, whole - 1), 0)
 
-    def _fresh(self, written: Integers) -> Integers:
+    def _find_fresh(self, written: Integers) -> Integers:
         """(actors,) After the last row of each actor that is too old."""
         starts = self.cursor.claimed[: len(written)].copy()
         for actor, (start, stop) in enumerate(zip(starts.tolist(), written.tolist())):
@@ -368,7 +368,7 @@ class Transfer:
 
     def take(self) -> Firing | None:
         """The oldest firing of the earliest stage that has one."""
-        return next(self._taken(), None)
+        return next(self._take_stages(), None)
 
     def done(self, firing: Firing) -> None:
         """The rows of this stage are sent."""
@@ -378,7 +378,7 @@ class Transfer:
         """Never."""
         return None
 
-    def _taken(self) -> Iterator[Firing]:
+    def _take_stages(self) -> Iterator[Firing]:
         for stage, data in enumerate(self._data):
             firing = data.take()
             if firing is not None:

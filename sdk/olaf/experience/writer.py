@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olaf.experience.layout import CLOSING, CUT, GOES_ON, STAMP, STAMP_BITS, STAMPS, TERMINATED, Rows
-from olaf.experience.memory import fence
+from olaf.experience.memory import order_stores
 from olaf.experience.ring import REFUSE, Ring
 from olaf.guards import OwnProcess
 
@@ -52,11 +52,11 @@ class Writer:
         So it is where a writer was killed in between. What it saw last is lost then; zeros do after a
         TERMINATED episode, whose value has no use for it.
         """
-        return self._ring.layout.following is not None and self._ended() in (TERMINATED, CUT)
+        return self._ring.layout.following is not None and self._last_end() in (TERMINATED, CUT)
 
     def room(self) -> int:
         """How many whole rows can be written before one that a trigger has not used is overwritten."""
-        guarded = self._guarded()
+        guarded = self._oldest_guarded()
         waiting = 0 if guarded is None else int(self._counts.min()) - guarded
         return int(self._ring.rows - waiting)
 
@@ -72,7 +72,7 @@ class Writer:
         cannot hold, and where the layout needs a closing row (:meth:`finish`) before; Taken in a process that
         was forked after the writer was made.
         """
-        arrays, count = self._check(rows)
+        arrays, count = self._check_rows(rows)
         if version < 0 or not np.isin(end, (GOES_ON, TERMINATED, CUT)).all():
             raise ValueError("give a version from 0 on, and as an end GOES_ON, TERMINATED or CUT")
         ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
@@ -84,7 +84,7 @@ class Writer:
             begins = max(self.position(key) for key in arrays) == self.position()
             if begins and self.unfinished:
                 raise ValueError("an episode has ended: finish it with its last observation")
-        return self._commit(arrays, count, np.full(count, version % (1 << STAMP_BITS), np.uint32), ends)
+        return self._commit_rows(arrays, count, np.full(count, version % (1 << STAMP_BITS), np.uint32), ends)
 
     def finish(self, **seen: npt.ArrayLike) -> bool:
         """Close the episode whose last row was written with an end: what was seen after its last step.
@@ -96,19 +96,21 @@ class Writer:
             raise ValueError(
                 f"{', '.join(seen)} cannot finish an episode: give {following}, once, after its end"
             )
-        self._check({following: np.asarray(seen[following])[None]})
+        self._check_rows({following: np.asarray(seen[following])[None]})
         rows = {key: np.zeros((1, *column.shape[1:]), column.dtype) for key, column in self._keys.items()}
         rows[following][0] = seen[following]
         last = self._stamps["version"][(self.position() - 1) % self._ring.rows]
-        return self._commit(rows, 1, np.array([last]), np.array([CLOSING], np.uint8))
+        return self._commit_rows(rows, 1, np.array([last]), np.array([CLOSING], np.uint8))
 
     def copy(self, rows: Rows, version: npt.ArrayLike, end: npt.ArrayLike) -> bool:
         """Write rows as another ring has them, each with its own stamps, closing rows among them."""
-        arrays, count = self._check(rows)
+        arrays, count = self._check_rows(rows)
         ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
-        return self._commit(arrays, count, np.broadcast_to(np.asarray(version, np.uint32), (count,)), ends)
+        return self._commit_rows(
+            arrays, count, np.broadcast_to(np.asarray(version, np.uint32), (count,)), ends
+        )
 
-    def _check(self, rows: Rows) -> tuple[Arrays, int]:
+    def _check_rows(self, rows: Rows) -> tuple[Arrays, int]:
         """The rows as arrays, and their number; raises as :meth:`write` does."""
         self._own.check()
         arrays = {key: np.asarray(values) for key, values in rows.items()}
@@ -125,24 +127,24 @@ class Writer:
             if values.shape[1:] != self._keys[key].shape[1:]:
                 shape = self._keys[key].shape[1:]
                 raise ValueError(f"{key}: a step has shape {values.shape[1:]}, not {shape}")
-            if not _holds(self._keys[key].dtype, values):
+            if not _can_hold(self._keys[key].dtype, values):
                 raise ValueError(f"{key}: {self._keys[key].dtype} cannot hold these {values.dtype} values")
         return arrays, count
 
-    def _commit(self, arrays: Arrays, count: int, versions: Array, ends: Array) -> bool:
+    def _commit_rows(self, arrays: Arrays, count: int, versions: Array, ends: Array) -> bool:
         ring, actor = self._ring, self.actor
         starts = {key: self.position(key) for key in arrays}
         head = max(starts.values()) + count
         if not self._make_room(head, count):
             return False
         ring.begun[actor] = max(int(ring.begun[actor]), head)
-        fence()
+        order_stores()
         for key, values in arrays.items():
-            _put(self._keys[key], starts[key] % ring.rows, values)
+            _put_rows(self._keys[key], starts[key] % ring.rows, values)
         fresh = head - self.position()
         if fresh > 0:
-            self._stamp(self.position(), fresh, versions[count - fresh :], ends[count - fresh :])
-        fence()
+            self._stamp_rows(self.position(), fresh, versions[count - fresh :], ends[count - fresh :])
+        order_stores()
         for key, start in starts.items():
             self._counts[self._counter[key]] = start + count
         if fresh > 0:
@@ -152,7 +154,7 @@ class Writer:
     def _make_room(self, head: int, count: int) -> bool:
         """Whether rows up to ``head`` may be written; counts what is refused or overwritten."""
         ring, actor = self._ring, self.actor
-        guarded = self._guarded()
+        guarded = self._oldest_guarded()
         lost = 0 if guarded is None else head - ring.rows - max(guarded, int(ring.begun[actor]) - ring.rows)
         if lost > 0:
             refuse = ring.full == REFUSE
@@ -160,29 +162,29 @@ class Writer:
             return not refuse
         return True
 
-    def _guarded(self) -> int | None:
+    def _oldest_guarded(self) -> int | None:
         """The oldest row that a trigger has not used."""
         used = self._ring.control["names"] != b""
         return int(self._ring.control["released"][used, self.actor].min()) if used.any() else None
 
-    def _stamp(self, start: int, count: int, versions: Array, ends: Array) -> None:
+    def _stamp_rows(self, start: int, count: int, versions: Array, ends: Array) -> None:
         rows = self._ring.rows
-        before = self._ended()
+        before = self._last_end()
         episode = int(self._stamps["episode"][(start - 1) % rows]) if start else 0
         closes = ends == CLOSING if self._ring.layout.following is not None else ends != GOES_ON
         last = before == CLOSING if self._ring.layout.following is not None else before != GOES_ON
         episodes = episode + np.cumsum(np.concatenate(([last], closes[:-1])))
         for key, values in (("version", versions), ("actor", self.actor), ("end", ends),
                             ("episode", episodes & 0xFFFFFFFF)):  # fmt: skip
-            _put(self._stamps[key], start % rows, np.broadcast_to(values, (count,)))
+            _put_rows(self._stamps[key], start % rows, np.broadcast_to(values, (count,)))
 
-    def _ended(self) -> int:
+    def _last_end(self) -> int:
         """How the last row ends; before the first one, it goes on."""
         position = self.position()
         return int(self._stamps["end"][(position - 1) % self._ring.rows]) if position else GOES_ON
 
 
-def _holds(kind: np.dtype[Any], values: Array) -> bool:
+def _can_hold(kind: np.dtype[Any], values: Array) -> bool:
     """Check that a key of this type can hold the values: whole numbers stay whole, finite ones finite.
 
     Texts, dates and all other types must come back from the key as they were.
@@ -205,7 +207,7 @@ def _holds(kind: np.dtype[Any], values: Array) -> bool:
     return bool(low <= int(values.min()) and int(values.max()) <= high)
 
 
-def _put(column: npt.NDArray[Any], start: int, values: npt.NDArray[Any]) -> None:
+def _put_rows(column: npt.NDArray[Any], start: int, values: npt.NDArray[Any]) -> None:
     """Into a ring, from ``start`` on."""
     room = len(column) - start
     column[start : start + len(values)] = values[:room]

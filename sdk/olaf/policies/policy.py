@@ -132,11 +132,11 @@ class Policy(ABC):
         """Time has passed; which segments' weights moved."""
         over = self._deadlines.passed(now)
         for segment in over:
-            self._advance(range(segment, segment + 1))
+            self._advance_segments(range(segment, segment + 1))
             self._deadlines.end(segment)
         return over
 
-    def _advance(self, segments: range) -> None:
+    def _advance_segments(self, segments: range) -> None:
         """Step with what waits in these neighbouring segments; only where something does."""
         raise NotImplementedError
 
@@ -222,7 +222,7 @@ class RewardGated(Policy):
                 for start in range(place.start, place.stop, BLOCK):
                     block = slice(start, min(start + BLOCK, place.stop))
                     gradient = update.gradient[block.start - begin : block.stop - begin]
-                    self._move(block, gradient / np.float32(update.count), times, averaged)
+                    self._move_weights(block, gradient / np.float32(update.count), times, averaged)
                 self._averaged[alike.start : alike.stop] = [True] * len(alike)
             outcomes.append((Outcome.APPLIED if passing else Outcome.REFUSED, alike))
         return outcomes
@@ -241,7 +241,7 @@ class RewardGated(Policy):
         self._average = state["average"].copy()
         self._averaged = [bool(averaged) for averaged in state["averaged"]]
 
-    def _move(self, place: slice, mean: Vector, times: int, averaged: bool) -> None:
+    def _move_weights(self, place: slice, mean: Vector, times: int, averaged: bool) -> None:
         if not averaged:
             self._average[place] = mean
         away = self._average[place] - mean
@@ -286,18 +286,18 @@ class Synchronous(Policy):
             else:
                 self._merged[place] += gradient
                 self._merged_counts[segment] += update.count
-            outcomes.append(self._contributed(segment, now))
+            outcomes.append(self._count_contribution(segment, now))
         return stretches(outcomes, update.segments.start)
 
-    def _contributed(self, segment: int, now: float) -> Outcome:
+    def _count_contribution(self, segment: int, now: float) -> Outcome:
         if self._merged_counts[segment] + len(self._single[segment]) >= self._workers:
-            self._advance(range(segment, segment + 1))
+            self._advance_segments(range(segment, segment + 1))
             self._deadlines.end(segment)
             return Outcome.APPLIED
         self._deadlines.begin(segment, now)
         return Outcome.COLLECTED
 
-    def _advance(self, segments: range) -> None:
+    def _advance_segments(self, segments: range) -> None:
         for segment in segments:
             place, single = self.segments.slice(segment), self._single[segment]
             total = self._merged[place]

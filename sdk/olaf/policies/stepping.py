@@ -154,10 +154,10 @@ class Waiting(Stepping):
         found = stretches(outcomes, update.segments.start)
         for outcome, part in found:
             if outcome is Outcome.APPLIED:
-                self._advance(part)
+                self._advance_segments(part)
         return found
 
-    def _advance(self, segments: range) -> None:
+    def _advance_segments(self, segments: range) -> None:
         """Make one step of each segment's group; equal ones together."""
         groups = self._groups[segments.start : segments.stop]
         for (weight, count), alike in stretches([(g.weight, g.count) for g in groups], segments.start):
@@ -296,13 +296,13 @@ class StaleSynchronous(Stepping):
             clock.heard = now
             clock.held = gradient.copy() if clock.held is None else clock.held + gradient
             clock.holds += update.count
-            released = self._release(segment, now)
+            released = self._release_waiting(segment, now)
             if clock.held is not None:
                 self._deadlines.begin(segment, now)
             outcomes.append(Outcome.APPLIED if released else Outcome.COLLECTED)
         return stretches(outcomes, update.segments.start)
 
-    def _release(self, segment: int, now: float) -> bool:
+    def _release_waiting(self, segment: int, now: float) -> bool:
         """Apply what need not wait any more; whether there was any."""
         clocks = self._clocks[segment]
         for member in [m for m, clock in clocks.items() if now - clock.heard > self._deadline]:
@@ -314,16 +314,16 @@ class StaleSynchronous(Stepping):
             for clock in clocks.values()
             if clock.held is not None and clock.ticks - slowest <= self._slack
         ]
-        self._apply(segment, free)
+        self._apply_clocks(segment, free)
         if all(clock.held is None for clock in clocks.values()):
             self._deadlines.end(segment)
         return bool(free)
 
-    def _advance(self, segments: range) -> None:
+    def _advance_segments(self, segments: range) -> None:
         for segment in segments:
-            self._apply(segment, list(self._clocks[segment].values()))
+            self._apply_clocks(segment, list(self._clocks[segment].values()))
 
-    def _apply(self, segment: int, clocks: list[_Clock]) -> None:
+    def _apply_clocks(self, segment: int, clocks: list[_Clock]) -> None:
         """Make as many steps as updates, along their mean."""
         waiting = [(clock, clock.held) for clock in clocks if clock.held is not None]
         count = sum(clock.holds for clock, _ in waiting)

@@ -85,7 +85,7 @@ class Commits:
         """Whether a result is waited for."""
         return any(self._kept)
 
-    def given(self, segment: int) -> int:
+    def count_given(self, segment: int) -> int:
         """Contributions to a segment since its last result."""
         return len(self._kept[segment])
 
@@ -95,30 +95,30 @@ class Commits:
         self.counters.early += lag <= self.staleness and not self.room
         return lag <= self.staleness and self.room
 
-    def add(self, gradient: Vector, version: int, lag: int, reward: float, ahead: list[int]) -> None:
+    def add_commit(self, gradient: Vector, version: int, lag: int, reward: float, ahead: list[int]) -> None:
         """Commit a gradient (n,), without the blocks of the segments ``ahead``."""
         self._since += 1
         self.counters.commits += 1
         self.counters.histogram[lag] += 1
         self.counters.left_out += len(ahead)
-        commit = self._made(gradient.copy(), version, reward)
-        for part in _without(ahead, self.segments.count):
+        commit = self._make_commit(gradient.copy(), version, reward)
+        for part in _split_without(ahead, self.segments.count):
             self._queue.append((commit, part))
             for segment in part:
                 self._kept[segment].append(commit)
-        self.pump(self._port.now())
+        self.send_due(self._port.now())
 
-    def fill(self, segment: int) -> None:
+    def fill_segment(self, segment: int) -> None:
         """Contribute zeros. They are negative: added to any sum, -0.0 too, these leave every bit of it."""
-        commit = self._made(np.full(self.segments.values, -0.0, np.float32), 0, 0.0)
+        commit = self._make_commit(np.full(self.segments.values, -0.0, np.float32), 0, 0.0)
         self._kept[segment].append(commit)
         self._queue.append((commit, range(segment, segment + 1)))
 
-    def answered(self, segment: int) -> None:
+    def note_answer(self, segment: int) -> None:
         """A result of the segment came, or never will."""
         self._kept[segment].clear()
 
-    def stepped(self) -> None:
+    def note_step(self) -> None:
         """A step was applied."""
         self._since = 0
 
@@ -129,24 +129,25 @@ class Commits:
         for kept in self._kept:
             kept.clear()
 
-    def again(self, segment: int) -> None:
+    def send_again(self, segment: int) -> None:
         """Send what was given to a segment once more."""
         if self._queue:
             return  # it is not even sent once
         self.counters.again += len(self._kept[segment])
         self._queue.extend((commit, range(segment, segment + 1)) for commit in self._kept[segment])
 
-    def renew(self, segment: int) -> None:
+    def renew_commits(self, segment: int) -> None:
         """Give what was given to a segment under new numbers: the engine takes it a second time."""
         self.counters.renewed += len(self._kept[segment])
         renewed = [
-            self._made(each.gradient, each.weights_version, each.reward) for each in self._kept[segment]
+            self._make_commit(each.gradient, each.weights_version, each.reward)
+            for each in self._kept[segment]
         ]
         self._kept[segment].clear()
         self._kept[segment].extend(renewed)
         self._queue.extend((commit, range(segment, segment + 1)) for commit in renewed)
 
-    def pump(self, now: float) -> float | None:
+    def send_due(self, now: float) -> float | None:
         """Send what may be sent now; returns when there is more."""
         if not self._queue:
             return None
@@ -158,18 +159,18 @@ class Commits:
             commit, part = self._queue.popleft()
             now_sent = range(part.start, min(part.stop, part.start + left))
             left -= len(now_sent)
-            self._send(commit, now_sent)
+            self._send_part(commit, now_sent)
             if now_sent.stop < part.stop:
                 self._queue.appendleft((commit, range(now_sent.stop, part.stop)))
         self._due = now + _BURST_PAUSE
         return self._due if self._queue else None
 
-    def _made(self, gradient: Vector, version: int, reward: float) -> Commit:
+    def _make_commit(self, gradient: Vector, version: int, reward: float) -> Commit:
         self._seq = (self._seq + 1) % (1 << ROUND_BITS)
         weights_version, time = version % (1 << VERSION_BITS), self._port.wall() % (1 << TIME_BITS)
         return Commit(self._seq, weights_version, reward, time, gradient)
 
-    def _send(self, commit: Commit, part: range) -> None:
+    def _send_part(self, commit: Commit, part: range) -> None:
         """Send a part; frames that the socket refuses count as lost and are sent again."""
         flags, kind = wire.Flag.SUMMED, wire.FrameType.UPDATE
         header = wire.Olaf(
@@ -182,7 +183,7 @@ class Commits:
         self._port.send_run(self.server, run)
 
 
-def _without(left_out: list[int], count: int) -> Iterator[range]:
+def _split_without(left_out: list[int], count: int) -> Iterator[range]:
     """Runs of the segments below ``count`` that are not left out; ``left_out`` is in order."""
     start = 0
     for segment in [*left_out, count]:

@@ -19,7 +19,7 @@ from enum import IntEnum
 import numpy as np
 
 from olaf.replicas.commits import Commits
-from olaf.replicas.group import Group, Peer, State
+from olaf.replicas.group import Group, MemberState, Peer
 from olaf.replicas.ledger import Ledger
 from olaf.transport import wire
 from olaf.transport.port import Address, Port
@@ -108,16 +108,16 @@ class Gaps:
         """Consecutive times that contributions were given again without a result."""
         self._due = 0.0
 
-    def begin(self) -> None:
+    def begin_numbering(self) -> None:
         """Look at everything for the first time."""
         self._lanes = [_Lane() for _ in self._lanes]
         self._due, self._doubts, self.behind, self._last = 0.0, 0, False, None
 
-    def came(self) -> None:
+    def note_result(self) -> None:
         """The engine gave a result: it works."""
         self._doubts = 0
 
-    def stepped(self) -> None:
+    def note_step(self) -> None:
         """A step was applied."""
         now = self._port.now()
         if self._last is not None:
@@ -131,150 +131,152 @@ class Gaps:
             return self._due
         self._due = now + max(_SCAN, _SCAN_EACH * len(self._lanes))
         ledger = self._ledger
-        ahead = max((peer.version for peer in self._mates() if not peer.absent), default=0)
+        ahead = max((peer.version for peer in self._list_mates() if not peer.absent), default=0)
         later = float("inf")
         for segment, lane in enumerate(self._lanes):
-            number = ledger.lowest(segment)
+            number = ledger.lowest_undecided(segment)
             evident = number <= ledger.newest[segment] or number <= ahead
             if lane.number != number:
-                pause = _SOON if evident else self._pause(0)
+                pause = _SOON if evident else self._next_pause(0)
                 self._lanes[segment] = lane = _Lane(number, now, now + pause)
-            if not evident and not self._commits.given(segment):
+            if not evident and not self._commits.count_given(segment):
                 lane.evident = False
-                lane.due = max(lane.due, now + self._pause(0))
+                lane.due = max(lane.due, now + self._next_pause(0))
                 continue
             if evident != lane.evident:
                 lane.evident, lane.tries = evident, 0
                 lane.due = min(lane.due, now + _SOON)
                 self.counters.gaps += evident
             if now >= lane.due:
-                self._try(segment, lane, now)
+                self._try_gap(segment, lane, now)
             later = min(later, lane.due)
         # What is found between two looks waits for the next one.
         self._due = max(self._due, min(later, now + 4 * _SCAN))
         return self._due
 
-    def _mates(self) -> list[Peer]:
+    def _list_mates(self) -> list[Peer]:
         """Members of the same numbering."""
-        return self._group.established(self._group.me.line)
+        return self._group.list_established(self._group.me.line)
 
-    def _pause(self, tries: int) -> float:
+    def _next_pause(self, tries: int) -> float:
         return float(min(max(2 * self._pace, _FIRST_PAUSE) * 2.0 ** min(tries, 16), _LONGEST_PAUSE))
 
-    def _try(self, segment: int, lane: _Lane, now: float) -> None:
+    def _try_gap(self, segment: int, lane: _Lane, now: float) -> None:
         lane.tries += 1
         if lane.evident:
             lane.due = now + min(_SOON * 2.0 ** min(lane.tries, 16), _EVIDENT_PAUSE)
-            if self._nowhere(segment, lane):
-                self._promises(segment, lane)
+            if self._is_nowhere(segment, lane):
+                self._ask_promises(segment, lane)
             else:
                 self._ask_some(segment, lane, lane.tries == 1)
             return
-        lane.due = now + self._pause(lane.tries - 1)
+        lane.due = now + self._next_pause(lane.tries - 1)
         if self.halted:
             return
-        if self._swallowed(segment, lane, now):
+        if self._was_swallowed(segment, lane, now):
             self._doubts += 1
             lane.began = now
-            self._commits.renew(segment)
+            self._commits.renew_commits(segment)
         else:
-            self._commits.again(segment)
+            self._commits.send_again(segment)
         if lane.tries > _RESENT:
             self._ask_some(segment, lane, lane.tries == _RESENT + 1)
 
     def _ask_some(self, segment: int, lane: _Lane, one: bool) -> None:
         """Ask one member, or all."""
-        others = [peer for peer in self._group.others() if not peer.dead]
+        others = [peer for peer in self._group.list_others() if not peer.dead]
         ahead = [peer for peer in others if peer.version >= lane.number] or others
         if not (one and ahead):
-            self._ask(segment, lane.number, [peer.address for peer in others], False)
+            self._ask_member(segment, lane.number, [peer.address for peer in others], False)
             return
         chosen = ahead[(segment + lane.number) % len(ahead)]
-        self._ask(segment, lane.number, [chosen.address], False)
+        self._ask_member(segment, lane.number, [chosen.address], False)
         # One a look would never catch up with members that step more often.
         stop = min(chosen.version + 1, lane.number + _AT_ONCE // len(self._lanes))
         for number in range(lane.number + 1, stop):
-            if self._ledger.found(segment, number) is None:
-                self._ask(segment, number, [chosen.address], False)
+            if self._ledger.find_result(segment, number) is None:
+                self._ask_member(segment, number, [chosen.address], False)
 
-    def _nowhere(self, segment: int, lane: _Lane) -> bool:
+    def _is_nowhere(self, segment: int, lane: _Lane) -> bool:
         """Whether a result has left the engine and no member that answers has it."""
         if lane.hard:
             return True
         seen = lane.number <= self._ledger.newest[segment]
         return seen and lane.tries > _FEW and not lane.old and self._all_lack(lane)
 
-    def _swallowed(self, segment: int, lane: _Lane, now: float) -> bool:
+    def _was_swallowed(self, segment: int, lane: _Lane, now: float) -> bool:
         """Whether contributions for a result were given, and none came to any member.
 
         The result was lost on the way to all, or its contributions between two engines. A second contribution
         decides: the next result is this one, or the one after it, and then this one is void.
         """
-        given = self._commits.given(segment) + sum(lane.lacking.values())
+        given = self._commits.count_given(segment) + sum(lane.lacking.values())
         doubt = max(_DOUBT * 2.0 ** min(self._doubts, _MOST_DOUBLED), 4 * self._pace)
         return given >= self._wanted and now - lane.began >= doubt and self._all_lack(lane)
 
     def _all_lack(self, lane: _Lane) -> bool:
         """Whether all others that answer have reported that they lack it, too."""
-        return all(peer.dead or peer.address in lane.lacking for peer in self._group.others())
+        return all(peer.dead or peer.address in lane.lacking for peer in self._group.list_others())
 
-    def _promises(self, segment: int, lane: _Lane) -> None:
+    def _ask_promises(self, segment: int, lane: _Lane) -> None:
         """Collect promises; decide when all have arrived."""
         if not lane.hard:
             lane.hard = True
-            self._ledger.promise(segment, lane.number)
-        others = self._group.others()
+            self._ledger.add_promise(segment, lane.number)
+        others = self._group.list_others()
         open_ = [peer for peer in others if peer.address not in lane.promised]
         if open_ and all(peer.dead for peer in open_):
             kept = len(others) - len(open_) + 1
             if 2 * kept > len(others) + 1:
                 for peer in open_:
-                    self._group.ban(peer)
+                    self._group.ban_peer(peer)
                     self.counters.banned += 1
                 # They must promise again, now to take nothing from the excluded members either.
                 lane.promised.clear()
-                self._group.tell(self._group.addresses)
-                open_ = self._group.others()
+                self._group.tell_members(self._group.addresses)
+                open_ = self._group.list_others()
         if open_:
-            self._ask(segment, lane.number, [peer.address for peer in open_], True)
+            self._ask_member(segment, lane.number, [peer.address for peer in open_], True)
             return
-        self._decide(segment, lane.number)
+        self._decide_void(segment, lane.number)
 
-    def _decide(self, segment: int, number: int) -> None:
+    def _decide_void(self, segment: int, number: int) -> None:
         """Decide that the result is void."""
-        self._ledger.take(segment, number, 0, np.zeros(0, np.float32), member=True)
-        self._commits.answered(segment)
-        for peer in self._group.others():
-            self._give(peer.address, segment, number, 0, b"")
+        self._ledger.take_result(segment, number, 0, np.zeros(0, np.float32), member=True)
+        self._commits.note_answer(segment)
+        for peer in self._group.list_others():
+            self._give_result(peer.address, segment, number, 0, b"")
 
-    def _ask(self, segment: int, number: int, of: list[Address], promise: bool) -> None:
+    def _ask_member(self, segment: int, number: int, of: list[Address], promise: bool) -> None:
         me = self._group.me
         self.counters.helps += len(of)
         ask = wire.Ask(wire.Talk.ASK, promise, segment, number, me.line.identity, me.incarnation).pack()
         if promise and self._group.banned:
-            self._group.tell(of)
+            self._group.tell_members(of)
         for address in of:
             self._port.send(address, ask)
 
-    def _give(self, to: Address, segment: int, number: int, count: int, body: bytes | memoryview) -> None:
+    def _give_result(
+        self, to: Address, segment: int, number: int, count: int, body: bytes | memoryview
+    ) -> None:
         me = self._group.me
         head = wire.Give(wire.Talk.GIVE, segment, number, count, me.line.identity, me.incarnation)
         self._port.send(to, head.pack(), body)
 
-    def answer(self, datagram: memoryview, source: Address) -> None:
+    def answer_question(self, datagram: memoryview, source: Address) -> None:
         """A member lacks a result. Raises struct.error for a datagram of another kind."""
         ask = wire.Ask.unpack(datagram)
         me, ledger = self._group.me, self._ledger
-        peer = self._group.of(source, ask.incarnation)
+        peer = self._group.find_peer(source, ask.incarnation)
         if peer is None or ask.segment >= len(self._lanes):
             return
-        member = me.state is State.MEMBER
+        member = me.state is MemberState.MEMBER
         if member and ask.line != me.line.identity:
             return
-        found = ledger.found(ask.segment, ask.number) if member else None
+        found = ledger.find_result(ask.segment, ask.number) if member else None
         if found is not None:
             self.counters.helped += 1
-            self._give(source, ask.segment, ask.number, found[0], payload(found[1]))
+            self._give_result(source, ask.segment, ask.number, found[0], payload(found[1]))
             return
         kind = Kind.NOT_YET
         if member and ask.number <= ledger.version:
@@ -282,23 +284,23 @@ class Gaps:
         elif ask.promise:
             kind = Kind.PROMISED
             self.counters.promises += 1
-            ledger.promise(ask.segment, ask.number)
+            ledger.add_promise(ask.segment, ask.number)
         given = 0
-        if member and ask.number == ledger.lowest(ask.segment):
-            given = self._commits.given(ask.segment)
+        if member and ask.number == ledger.lowest_undecided(ask.segment):
+            given = self._commits.count_given(ask.segment)
         lack = wire.Lack(
             wire.Talk.LACK, kind, ask.segment, ask.number, given, self._group.bans, ask.line, me.incarnation
         )
         self._port.send(source, lack.pack())
 
-    def answered(self, datagram: memoryview, source: Address) -> None:
+    def take_answer(self, datagram: memoryview, source: Address) -> None:
         """A member lacks it, too. Raises struct.error for a datagram of another kind."""
         lack = wire.Lack.unpack(datagram)
-        peer = self._group.of(source, lack.incarnation)
+        peer = self._group.find_peer(source, lack.incarnation)
         if peer is None or lack.line != self._group.me.line.identity or lack.segment >= len(self._lanes):
             return
         lane = self._lanes[lack.segment]
-        if lane.number != lack.number or self._ledger.lowest(lack.segment) != lack.number:
+        if lane.number != lack.number or self._ledger.lowest_undecided(lack.segment) != lack.number:
             return
         if lack.kind == Kind.OLD:
             lane.old = True
@@ -311,16 +313,16 @@ class Gaps:
                 self._promises_if_all(lack.segment, lane)
 
     def _promises_if_all(self, segment: int, lane: _Lane) -> None:
-        if all(peer.address in lane.promised for peer in self._group.others()):
-            self._promises(segment, lane)
+        if all(peer.address in lane.promised for peer in self._group.list_others()):
+            self._ask_promises(segment, lane)
 
-    def given(self, datagram: memoryview, source: Address) -> tuple[int, int, int, memoryview] | None:
+    def take_given(self, datagram: memoryview, source: Address) -> tuple[int, int, int, memoryview] | None:
         """A result of a member that is not excluded: segment, number, count and sums.
 
         Raises struct.error for a datagram of another kind.
         """
         give = wire.Give.unpack(datagram)
-        peer = self._group.of(source, give.incarnation)
+        peer = self._group.find_peer(source, give.incarnation)
         if peer is None or give.line != self._group.me.line.identity or give.segment >= len(self._lanes):
             return None
         return give.segment, give.number, give.count, datagram[wire.GIVE_BYTES :]

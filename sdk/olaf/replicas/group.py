@@ -24,7 +24,7 @@ _ABSENT = 4
 """Likewise, after which a joining member does not wait for it: 2 s, or 1 s while joining."""
 
 
-class State(IntEnum):
+class MemberState(IntEnum):
     """The state of a member."""
 
     JOINING = 0
@@ -34,26 +34,26 @@ class State(IntEnum):
     FAILED = 4
 
 
-class Line(NamedTuple):
+class MemberLine(NamedTuple):
     """One numbering of results. Of two, the one of the later era counts, then the lower leader's."""
 
     era: int = 0
     leader: Address = ("0.0.0.0", 0)
     identity: int = 0
 
-    def beats(self, other: Line) -> bool:
+    def is_newer(self, other: MemberLine) -> bool:
         """Whether members on the other one must come over."""
-        return (-self.era, _order(self.leader), self.identity) < (
+        return (-self.era, _order_members(self.leader), self.identity) < (
             -other.era,
-            _order(other.leader),
+            _order_members(other.leader),
             other.identity,
         )
 
 
-NOWHERE = Line()
+NOWHERE = MemberLine()
 
 
-def _order(address: Address) -> tuple[int, int]:
+def _order_members(address: Address) -> tuple[int, int]:
     return int(IPv4Address(address[0])), address[1]
 
 
@@ -62,8 +62,8 @@ class Standing:
     """A member's report of itself."""
 
     incarnation: int = 0
-    state: State = State.JOINING
-    line: Line = NOWHERE
+    state: MemberState = MemberState.JOINING
+    line: MemberLine = NOWHERE
     version: int = 0
     newest: int = 0
     chain: int = 0
@@ -102,9 +102,9 @@ class Group:
         """Addresses where members may be."""
         self.peers: dict[Address, Peer] = {}
         """Members that have reported the same digest and have not left."""
-        self.strangers: dict[Address, State] = {}
+        self.strangers: dict[Address, MemberState] = {}
         """Members with another digest."""
-        self.gone: dict[Address, State] = {}
+        self.gone: dict[Address, MemberState] = {}
         """Members that have left or have given up."""
         self.banned: dict[Address, int] = {}
         """The newest excluded incarnation by address."""
@@ -112,30 +112,30 @@ class Group:
         """Brings ``me`` up to date before it is sent: others rely on it from then on."""
         self._due = port.now()
 
-    def again(self) -> None:
+    def begin_again(self) -> None:
         """Begin a new incarnation: what this one promised or had is void."""
         now = self.port.wall() // 1_000_000
         self.me.incarnation = max(self.me.incarnation + 1, now) % (1 << 48)
         for peer in self.peers.values():
             peer.knows = peer.fence = 0
 
-    def others(self) -> list[Peer]:
+    def list_others(self) -> list[Peer]:
         """Members on the same line, or about to be."""
         return [
             peer
             for peer in self.peers.values()
-            if peer.state is State.JOINING or peer.line.identity == self.me.line.identity
+            if peer.state is MemberState.JOINING or peer.line.identity == self.me.line.identity
         ]
 
-    def established(self, line: Line | None = None) -> list[Peer]:
+    def list_established(self, line: MemberLine | None = None) -> list[Peer]:
         """Members, of this line only if one is given."""
         return [
             peer
             for peer in self.peers.values()
-            if peer.state is State.MEMBER and (line is None or peer.line == line)
+            if peer.state is MemberState.MEMBER and (line is None or peer.line == line)
         ]
 
-    def of(self, source: Address, incarnation: int) -> Peer | None:
+    def find_peer(self, source: Address, incarnation: int) -> Peer | None:
         """The member that sent this, unless it has restarted or is excluded."""
         peer = self.peers.get(source)
         return peer if peer is not None and peer.incarnation == incarnation else None
@@ -145,7 +145,7 @@ class Group:
         """Checksum of the excluded incarnations."""
         return zlib.crc32(repr(sorted(self.banned.items())).encode()) if self.banned else 0
 
-    def ban(self, peer: Peer) -> None:
+    def ban_peer(self, peer: Peer) -> None:
         """Exclude a dead member until it begins again."""
         self.banned[peer.address] = max(peer.incarnation, self.banned.get(peer.address, 0))
         self.peers.pop(peer.address, None)
@@ -156,21 +156,21 @@ class Group:
             self._due = now + (_EVERY if steady else _EVERY_JOINING)
             for peer in self.peers.values():
                 peer.missed += 1
-            self.tell(self.addresses, wanted=not steady)
+            self.tell_members(self.addresses, wanted=not steady)
         return self._due
 
-    def soon(self) -> None:
+    def report_soon(self) -> None:
         """Report to everyone at the next tick."""
         self._due = self.port.now()
 
-    def meet(self, host: int, number: int) -> None:
+    def meet_peer(self, host: int, number: int) -> None:
         """Add a member that asked the control plane for members."""
         address = (str(IPv4Address(host)), number)
         if address != self.own and address not in self.addresses:
             self.addresses.append(address)
-        self.tell([address], wanted=True)
+        self.tell_members([address], wanted=True)
 
-    def tell(self, to: Iterable[Address], wanted: bool = False) -> None:
+    def tell_members(self, to: Iterable[Address], wanted: bool = False) -> None:
         """How this one stands, and whom it knows."""
         self.refresh()
         me = self.me
@@ -199,7 +199,7 @@ class Group:
         for address in to:
             self.port.send(address, head, body)
 
-    def hear(self, datagram: memoryview, source: Address) -> Peer | None:
+    def hear_report(self, datagram: memoryview, source: Address) -> Peer | None:
         """Take a member's report; returns the member unless it is excluded.
 
         Raises struct.error, ValueError for a datagram of another kind.
@@ -209,7 +209,7 @@ class Group:
             wire.Known.unpack(datagram, wire.TELL_BYTES + number * wire.KNOWN_BYTES)
             for number in range(report.known)
         ]
-        state = State(report.state)
+        state = MemberState(report.state)
         if source not in self.addresses:
             self.addresses.append(source)
         if report.digest != self.digest:
@@ -219,11 +219,11 @@ class Group:
         self.strangers.pop(source, None)
         peer = self.peers.get(source)
         if report.incarnation <= self.banned.get(source, -1):
-            self.tell([source])  # that it is banned
+            self.tell_members([source])  # that it is banned
             return None
         if peer is not None and report.incarnation < peer.incarnation:
             return None  # of before it was killed
-        if state in (State.LEFT, State.FAILED):
+        if state in (MemberState.LEFT, MemberState.FAILED):
             self.peers.pop(source, None)
             self.gone[source] = state
             return None
@@ -231,14 +231,16 @@ class Group:
         if peer is None or report.incarnation > peer.incarnation:
             peer = self.peers[source] = Peer(address=source, incarnation=report.incarnation)
         peer.missed, peer.state = 0, state
-        peer.line = Line(report.era, (str(IPv4Address(report.leader_addr)), report.leader_port), report.line)
+        peer.line = MemberLine(
+            report.era, (str(IPv4Address(report.leader_addr)), report.leader_port), report.line
+        )
         peer.version, peer.newest, peer.chain = report.version, report.newest, report.chain
-        self._introduced(peer, known)
+        self._was_introduced(peer, known)
         if report.wanted:
-            self.tell([source])
+            self.tell_members([source])
         return peer
 
-    def _introduced(self, peer: Peer, known: list[wire.Known]) -> None:
+    def _was_introduced(self, peer: Peer, known: list[wire.Known]) -> None:
         """Take the members that this one knows, perhaps this member among them."""
         for entry in known:
             address = (str(IPv4Address(entry.addr)), entry.port)
@@ -248,14 +250,14 @@ class Group:
                 elif peer.knows != entry.incarnation:
                     peer.knows, peer.fence = entry.incarnation, peer.newest
             elif entry.banned:
-                self._banned(address, entry.incarnation)
+                self._is_banned(address, entry.incarnation)
             elif address != self.own and address not in self.peers and address not in self.gone:
                 # It counts, since others know it, until it reports or is found dead.
                 self.peers[address] = Peer(entry.incarnation, address=address)
             if address != self.own and address not in self.addresses:
                 self.addresses.append(address)
 
-    def _banned(self, address: Address, incarnation: int) -> None:
+    def _is_banned(self, address: Address, incarnation: int) -> None:
         """Exclude an address up to this incarnation, as others have done."""
         if incarnation > self.banned.get(address, -1):
             self.banned[address] = incarnation
@@ -263,6 +265,6 @@ class Group:
             if held is not None and held.incarnation <= incarnation:
                 del self.peers[address]
 
-    def expelled(self, peer: Peer) -> bool:
+    def was_expelled(self, peer: Peer) -> bool:
         """Whether that member has reported this one as excluded."""
         return peer.knows < 0 and -peer.knows >= self.me.incarnation

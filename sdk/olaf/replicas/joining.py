@@ -10,7 +10,7 @@ The first member founds the training: as soon as more than half of all are there
 
 from __future__ import annotations
 
-from olaf.replicas.group import Group, Line, State
+from olaf.replicas.group import Group, MemberLine, MemberState
 from olaf.replicas.trained import Snapshot, difference
 from olaf.transport.pieces import Taker, What
 from olaf.transport.port import Address, Port
@@ -33,7 +33,7 @@ class Joining:
         self._turns = 0
         self._giver: Address | None = None
 
-    def begin(self, giver: Address | None = None) -> None:
+    def begin_joining(self, giver: Address | None = None) -> None:
         """Forget what is under way; the next snapshot is to come from ``giver``, if one is given."""
         self.taker = self.snapshot = None
         self._giver = giver
@@ -60,45 +60,45 @@ class Joining:
             return None
         if self.taker is not None and self.taker.what is What.MANIFEST:
             return self.taker.tick(now)
-        best = self._best()
+        best = self._find_best()
         if best is None:
             self.taker = None
-            return self._refused(now)
-        givers = [peer.address for peer in self._group.established(best) if not peer.absent]
+            return self._explain_refusal(now)
+        givers = [peer.address for peer in self._group.list_established(best) if not peer.absent]
         if not givers:
             return None
         if self.taker is None:
-            chosen = self._giver if self._giver in givers else _chosen(givers, self._group.own, 0)
+            chosen = self._giver if self._giver in givers else _choose_member(givers, self._group.own, 0)
             self.taker = Taker(self._port, What.SNAPSHOT, chosen)
         elif self.taker.silent or self.taker.giver not in givers:
             self._turns += 1
-            self.taker.turn(_chosen(givers, self._group.own, self._turns))
+            self.taker.turn_to(_choose_member(givers, self._group.own, self._turns))
         return self.taker.tick(now)
 
-    def took(self, data: bytes) -> Snapshot | None:
+    def note_snapshot(self, data: bytes) -> Snapshot | None:
         """A whole state came; returns it if it is of the numbering that counts.
 
         Raises ValueError for what is none.
         """
         self.taker = None
         snapshot = Snapshot.unpack(data)
-        return None if self.outdated(snapshot) else snapshot
+        return None if self.is_outdated(snapshot) else snapshot
 
-    def refusal(self, manifest: bytes, own: list[str], member: Address) -> str:
+    def explain_refusal(self, manifest: bytes, own: list[str], member: Address) -> str:
         """Why this one can never join, by what that member trains."""
         host, number = member
         theirs = manifest.decode(errors="replace").split("\n")
         return f"member {host}:{number} trains something else: {difference(theirs, own)}"
 
-    def outdated(self, snapshot: Snapshot) -> bool:
+    def is_outdated(self, snapshot: Snapshot) -> bool:
         """Whether another numbering counts by now."""
-        best = self._best()
-        return best is not None and best.beats(snapshot.line)
+        best = self._find_best()
+        return best is not None and best.is_newer(snapshot.line)
 
-    def known(self) -> int | None:
+    def is_known(self) -> int | None:
         """The fence, when all who answer know this member."""
         group, fence = self._group, 0
-        for peer in group.others():
+        for peer in group.list_others():
             if peer.absent:
                 continue
             if peer.knows != group.me.incarnation:
@@ -106,24 +106,24 @@ class Joining:
             fence = max(fence, peer.fence)
         return fence
 
-    def _best(self) -> Line | None:
+    def _find_best(self) -> MemberLine | None:
         """The numbering that counts, of those that members have reported."""
-        best: Line | None = None
-        for peer in self._group.established():
-            if not peer.absent and (best is None or peer.line.beats(best)):
+        best: MemberLine | None = None
+        for peer in self._group.list_established():
+            if not peer.absent and (best is None or peer.line.is_newer(best)):
                 best = peer.line
         return best
 
-    def _refused(self, now: float) -> float | None:
+    def _explain_refusal(self, now: float) -> float | None:
         """Ask members that train something else what it is."""
         for stranger, state in self._group.strangers.items():
-            if state is State.MEMBER:
+            if state is MemberState.MEMBER:
                 self.taker = Taker(self._port, What.MANIFEST, stranger)
                 return self.taker.tick(now)
         return None
 
 
-def _chosen(givers: list[Address], own: Address, turn: int) -> Address:
+def _choose_member(givers: list[Address], own: Address, turn: int) -> Address:
     """Joining members spread over those that can give."""
     order = sorted(givers)
     return order[(own[1] + sum(map(int, own[0].split("."))) + turn) % len(order)]

@@ -27,7 +27,7 @@ _NEAR = 4
 """Numbers before a numbering began that may still be under way."""
 
 
-class Outcome(Enum):
+class ResultOutcome(Enum):
     """The use of a result."""
 
     NEW = 0
@@ -50,7 +50,7 @@ class Step:
         """Worker updates in each segment's sum; 0: void, -1: not decided."""
         self.missing = segments.count
 
-    def mean(self, segments: Segments) -> Vector:
+    def compute_mean(self, segments: Segments) -> Vector:
         """Each block divided by its own count (n,); zeros where it is void."""
         first = int(self.counts[0])
         if (self.counts == first).all():
@@ -92,7 +92,7 @@ class Ledger:
         """The numbers by segment that a snapshot must hold."""
         return list(self._bases)
 
-    def begin(self, version: int, chain: int, bases: list[int]) -> None:
+    def begin_at(self, version: int, chain: int, bases: list[int]) -> None:
         """Go on from there; decided results of later numbers stay."""
         self.version = self._began = version
         self.chain, self._bases = chain, list(bases)
@@ -103,7 +103,7 @@ class Ledger:
         for segment in range(self.segments.count):
             self.newest[segment] = max(self.newest[segment], version)
             self._next[segment] = version + 1
-            self._advance(segment)
+            self._advance_next(segment)
 
     def clear(self) -> None:
         """Forget all numbers: they belong to a numbering that no longer counts."""
@@ -112,56 +112,58 @@ class Ledger:
         self.newest = [0] * self.segments.count
         self.fence = 0
 
-    def number(self, segment: int, seq: int) -> int:
+    def number_of(self, segment: int, seq: int) -> int:
         """The engine's number of a result without wrapping around."""
         return self.version + distance(seq - self._bases[segment], self.version, ROUND_BITS)
 
-    def lowest(self, segment: int) -> int:
+    def lowest_undecided(self, segment: int) -> int:
         """The lowest number that is not decided."""
         return self._next[segment]
 
-    def ahead(self) -> list[int]:
+    def segments_ahead(self) -> list[int]:
         """Segments so far ahead of the slowest that they can do without a contribution."""
         return [segment for segment, newest in enumerate(self.newest) if newest > self.version + _AHEAD]
 
-    def near(self, version: int) -> bool:
+    def is_near(self, version: int) -> bool:
         """Whether a member at that version still gets all that it lacks."""
         return version > self.version - self._keep // 2
 
-    def seen(self, segment: int, number: int) -> None:
+    def note_seen(self, segment: int, number: int) -> None:
         """There is, or will be, a result of this number."""
         self.newest[segment] = max(self.newest[segment], number)
 
-    def promise(self, segment: int, number: int) -> None:
+    def add_promise(self, segment: int, number: int) -> None:
         """From now on it comes from a member only."""
         self.promised.add((segment, number))
-        self.seen(segment, number)
+        self.note_seen(segment, number)
 
-    def take(self, segment: int, number: int, count: int, values: Vector, member: bool) -> Outcome:
+    def take_result(
+        self, segment: int, number: int, count: int, values: Vector, member: bool
+    ) -> ResultOutcome:
         """A result of ``count`` updates (0: void), from a member or from the engine."""
         if len(values) != (self.segments.length(segment) if count else 0):
-            return Outcome.REFUSED
+            return ResultOutcome.REFUSED
         if number <= self.version:
-            return Outcome.OVER if member else self._again(segment, number, values)
+            return ResultOutcome.OVER if member else self._judge_again(segment, number, values)
         if number > self.version + _PINNED * self._keep:
-            return Outcome.REFUSED if member else Outcome.ODD
+            return ResultOutcome.REFUSED if member else ResultOutcome.ODD
         if not member and (number <= self.fence or (segment, number) in self.promised):
-            self.seen(segment, number)
-            return Outcome.OVER
+            self.note_seen(segment, number)
+            return ResultOutcome.OVER
         step = self._steps.get(number)
         if step is None:
             step = self._steps[number] = Step(self.segments)
         if step.counts[segment] >= 0:
-            return Outcome.OVER if member else self._again(segment, number, values)
+            return ResultOutcome.OVER if member else self._judge_again(segment, number, values)
         if count:
             step.sums[self.segments.slice(segment)] = values
         step.counts[segment] = count
         step.missing -= 1
-        self.seen(segment, number)
-        self._advance(segment)
-        return Outcome.NEW
+        self.note_seen(segment, number)
+        self._advance_next(segment)
+        return ResultOutcome.NEW
 
-    def found(self, segment: int, number: int) -> tuple[int, Vector] | None:
+    def find_result(self, segment: int, number: int) -> tuple[int, Vector] | None:
         """The count and the sums, if they are kept."""
         step = self._steps.get(number)
         if step is None or step.counts[segment] < 0:
@@ -169,12 +171,12 @@ class Ledger:
         count = int(step.counts[segment])
         return count, step.sums[self.segments.slice(segment)] if count else step.sums[:0]
 
-    def ready(self) -> Step | None:
+    def next_step(self) -> Step | None:
         """The next step, if all of it is decided."""
         step = self._steps.get(self.version + 1)
         return step if step is not None and not step.missing else None
 
-    def applied(self, step: Step, weights: Vector | None) -> None:
+    def note_applied(self, step: Step, weights: Vector | None) -> None:
         """It was; ``weights`` (n,) after it where ``looks`` wants them."""
         self.version += 1
         chain = zlib.crc32(step.counts.tobytes(), self.chain)
@@ -196,22 +198,22 @@ class Ledger:
         """Whether the weights after the next step go into the chain."""
         return (self.version + 1) % _LOOK == 0
 
-    def differs(self, version: int, chain: int) -> bool:
+    def chain_differs(self, version: int, chain: int) -> bool:
         """Whether a member at ``version`` has applied other results."""
         return self._chains.get(version, chain) != chain
 
-    def _advance(self, segment: int) -> None:
+    def _advance_next(self, segment: int) -> None:
         number = self._next[segment]
         while (step := self._steps.get(number)) is not None and step.counts[segment] >= 0:
             number += 1
         self._next[segment] = number
 
-    def _again(self, segment: int, number: int, values: Vector) -> Outcome:
+    def _judge_again(self, segment: int, number: int, values: Vector) -> ResultOutcome:
         """From the engine, under a number that was decided."""
         if number <= self._began:
-            return Outcome.OVER if number > self._began - _NEAR else Outcome.ODD
-        kept = self.found(segment, number)
+            return ResultOutcome.OVER if number > self._began - _NEAR else ResultOutcome.ODD
+        kept = self.find_result(segment, number)
         if kept is None:
-            return Outcome.ODD
+            return ResultOutcome.ODD
         same = not kept[0] or kept[1].tobytes() == values.tobytes()
-        return Outcome.OVER if same else Outcome.ODD
+        return ResultOutcome.OVER if same else ResultOutcome.ODD

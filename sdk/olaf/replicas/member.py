@@ -16,9 +16,9 @@ from typing import Callable
 from olaf.errors import JoinRefused, NoAnswer, OlafError
 from olaf.replicas.commits import Commits
 from olaf.replicas.gaps import Gaps
-from olaf.replicas.group import Group, Line, Peer, State
+from olaf.replicas.group import Group, MemberLine, MemberState, Peer
 from olaf.replicas.joining import Joining
-from olaf.replicas.ledger import Ledger, Outcome
+from olaf.replicas.ledger import Ledger, ResultOutcome
 from olaf.replicas.trained import PAUSE, Opening, Snapshot, Trained
 from olaf.serial import ROUND_BITS
 from olaf.transport import wire
@@ -100,12 +100,12 @@ class Member:
         self._progress = self._requested = port.now()
         """Times of the last progress, and of the last request to the control plane."""
 
-        group.refresh = self._stand
+        group.refresh = self._report_state
 
     @property
     def joined(self) -> bool:
         """Whether this one has all that the others have."""
-        return self.group.me.state is State.MEMBER
+        return self.group.me.state is MemberState.MEMBER
 
     @property
     def done(self) -> bool:
@@ -117,7 +117,9 @@ class Member:
         """Whether all members that answer are known to have the same results."""
         here = [peer for peer in self.group.peers.values() if not peer.absent]
         version, chain = self.ledger.version, self.ledger.chain
-        same = all((peer.state, peer.version, peer.chain) == (State.MEMBER, version, chain) for peer in here)
+        same = all(
+            (peer.state, peer.version, peer.chain) == (MemberState.MEMBER, version, chain) for peer in here
+        )
         return self.joined and same
 
     def receive(self, run: Run, source: Address) -> None:
@@ -127,9 +129,9 @@ class Member:
                 return
             try:
                 if is_control(datagram):
-                    self._message(datagram, source)
+                    self._take_message(datagram, source)
                 else:
-                    self._result(datagram)
+                    self._take_result(datagram)
             except (struct.error, ValueError):
                 self.counters.refused += 1
 
@@ -138,33 +140,33 @@ class Member:
         now = self._port.now()
         if self.failure is not None:
             return self.group.tick(now, True)
-        due = [self._control(now)]
+        due = [self._take_control(now)]
         due.append(self.group.tick(now, self.joined))
         if self.joined:
             due.append(self.gaps.tick(now))
             if self.gaps.behind:
                 due.append(self.joining.tick(now))
-            self._watch(now)
+            self._watch_silence(now)
         elif self._opening is not None:
             due.append(self._opening.tick(now))
             if now - self._progress > _OPENING + PAUSE * self._wanted:
-                self._fail(NoAnswer(self._unopened(self._opening)))
+                self._fail_training(NoAnswer(self._list_unopened(self._opening)))
         elif self.joining.founds:
-            self._open()
+            self._open_numbering()
             due.append(now)
         else:
             due.append(self.joining.tick(now))
-            self._admit()
-            self._forsaken()
-        due.append(self.commits.pump(now))
+            self._admit_member()
+            self._is_forsaken()
+        due.append(self.commits.send_due(now))
         return min((time for time in due if time is not None), default=None)
 
-    def _stand(self) -> None:
+    def _report_state(self) -> None:
         """Bring this member's report up to date."""
         me, ledger = self.group.me, self.ledger
         me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
 
-    def _control(self, now: float) -> float | None:
+    def _take_control(self, now: float) -> float | None:
         """The control plane's part, where there is one."""
         if self._membership is None:
             return None
@@ -180,37 +182,37 @@ class Member:
         self.gaps.halted = self._membership.halted
         return due
 
-    def _message(self, datagram: memoryview, source: Address) -> None:
+    def _take_message(self, datagram: memoryview, source: Address) -> None:
         action = datagram[0]
         if action == wire.Talk.TELL:
-            self._told(self.group.hear(datagram, source))
+            self._take_report(self.group.hear_report(datagram, source))
         elif action == wire.Talk.ASK:
-            self.gaps.answer(datagram, source)
+            self.gaps.answer_question(datagram, source)
         elif action == wire.Talk.LACK:
-            self.gaps.answered(datagram, source)
-            self._advance()
+            self.gaps.take_answer(datagram, source)
+            self._apply_steps()
         elif action == wire.Talk.GIVE:
-            given = self.gaps.given(datagram, source)
+            given = self.gaps.take_given(datagram, source)
             if given is None or not self.joined:
                 self.counters.refused += 1
                 return
             segment, number, count, body = given
-            self._take(segment, number, count, values_of(body), True)
+            self._take_values(segment, number, count, values_of(body), True)
         elif action == wire.Talk.FETCH:
-            self._give(datagram, source)
+            self._give_snapshot(datagram, source)
         elif action == wire.Talk.PIECE:
             taker = self.joining.taker
-            whole = None if taker is None else taker.take(datagram, source)
+            whole = None if taker is None else taker.take_piece(datagram, source)
             if taker is not None and whole is not None:
-                self._fetched(taker.what, whole, source)
+                self._take_snapshot(taker.what, whole, source)
         elif self._membership is not None:
             help_ = self._membership.take(datagram)
             if help_ is not None and help_.asker_addr:
-                self.group.meet(help_.asker_addr, help_.asker_port)
+                self.group.meet_peer(help_.asker_addr, help_.asker_port)
         else:
             self.counters.refused += 1
 
-    def _result(self, datagram: memoryview) -> None:
+    def _take_result(self, datagram: memoryview) -> None:
         header = wire.Olaf.unpack(datagram)
         values = values_of(datagram[wire.OLAF_BYTES :])
         segments = self.ledger.segments
@@ -227,107 +229,107 @@ class Member:
             self._progress = self._port.now()
             bases = self._opening.came(header.segment, header.seq)
             if bases is not None:
-                self._opened(bases)
+                self._has_opened(bases)
         elif not self.joined:
             if len(self._early) >= _EARLY:
                 del self._early[next(iter(self._early))]
             self._early[header.segment, header.seq] = header.count, values.tobytes()
         else:
-            number = self.ledger.number(header.segment, header.seq)
-            self._take(header.segment, number, header.count, values, False)
+            number = self.ledger.number_of(header.segment, header.seq)
+            self._take_values(header.segment, number, header.count, values, False)
 
-    def _take(self, segment: int, number: int, count: int, values: Vector, member: bool) -> None:
+    def _take_values(self, segment: int, number: int, count: int, values: Vector, member: bool) -> None:
         if self.until is not None and self.until < number <= self.until + _BEYOND:
             self.counters.repeated += 1
-            self.ledger.seen(segment, number)  # so that the last ones are missed, too
+            self.ledger.note_seen(segment, number)  # so that the last ones are missed, too
             return
-        outcome = self.ledger.take(segment, number, count, values, member)
-        if outcome is Outcome.NEW:
+        outcome = self.ledger.take_result(segment, number, count, values, member)
+        if outcome is ResultOutcome.NEW:
             self.counters.results += 1
             self._progress = self._port.now()
-            self.commits.answered(segment)
+            self.commits.note_answer(segment)
             if not member:
                 self._odd = None
-                self.gaps.came()
-            self._advance()
-        elif outcome is Outcome.ODD:
+                self.gaps.note_result()
+            self._apply_steps()
+        elif outcome is ResultOutcome.ODD:
             self.counters.odd += 1
             self._odd = self._port.now() if self._odd is None else self._odd
-        elif outcome is Outcome.OVER:
+        elif outcome is ResultOutcome.OVER:
             self.counters.repeated += 1
         else:
             self.counters.refused += 1
 
-    def _advance(self) -> None:
+    def _apply_steps(self) -> None:
         """Apply all steps that are decided."""
-        while not self.done and (step := self.ledger.ready()) is not None:
-            self.trained.step(step.mean(self.ledger.segments))
+        while not self.done and (step := self.ledger.next_step()) is not None:
+            self.trained.step(step.compute_mean(self.ledger.segments))
             self.ledger.pinned = self.giver.version
-            self.ledger.applied(step, self.trained.weights if self.ledger.looks else None)
-            self.commits.stepped()
-            self.gaps.stepped()
+            self.ledger.note_applied(step, self.trained.weights if self.ledger.looks else None)
+            self.commits.note_step()
+            self.gaps.note_step()
             self.gaps.counters.voids += int((step.counts == 0).sum())
             self._progress = self._port.now()
             if self.done:
                 self.group.soon()
             self._stepped()
 
-    def _told(self, peer: Peer | None) -> None:
+    def _take_report(self, peer: Peer | None) -> None:
         """Handle another member's report."""
         me = self.group.me
-        if peer is None or me.state is State.OPENING:
+        if peer is None or me.state is MemberState.OPENING:
             return
-        if self.group.expelled(peer):
-            self._fall_back(f"member {_name(peer.address)} and others went on without this one")
-        elif self.joined and peer.state is State.MEMBER:
-            if peer.line.beats(me.line):
-                self._fall_back(f"member {_name(peer.line.leader)} has opened another numbering")
-            elif peer.line == me.line and self._differs(peer):
+        if self.group.was_expelled(peer):
+            self._fall_back(f"member {_name_member(peer.address)} and others went on without this one")
+        elif self.joined and peer.state is MemberState.MEMBER:
+            if peer.line.is_newer(me.line):
+                self._fall_back(f"member {_name_member(peer.line.leader)} has opened another numbering")
+            elif peer.line == me.line and self._compare_chain(peer):
                 self.counters.diverged += 1
-                self._fall_back(f"member {_name(peer.address)} has other results", peer.address)
+                self._fall_back(f"member {_name_member(peer.address)} has other results", peer.address)
 
-    def _differs(self, peer: Peer) -> bool:
+    def _compare_chain(self, peer: Peer) -> bool:
         """Whether it has other results, and this one comes over: of two it is always the same."""
-        return peer.address < self.group.own and self.ledger.differs(peer.version, peer.chain)
+        return peer.address < self.group.own and self.ledger.chain_differs(peer.version, peer.chain)
 
     def _fall_back(self, why: str, giver: Address | None = None) -> None:
         """Have everything from the others once more, or from that one."""
         _LOG.warning("%s: it takes a snapshot and goes on from there", why)
         self.counters.fell_back += 1
-        self.group.again()
-        self.group.me.state, self.group.me.line = State.JOINING, Line()
-        self._forget()
-        self.joining.begin(giver)
+        self.group.begin_again()
+        self.group.me.state, self.group.me.line = MemberState.JOINING, MemberLine()
+        self._forget_numbering()
+        self.joining.begin_joining(giver)
 
-    def _forget(self) -> None:
+    def _forget_numbering(self) -> None:
         """Drop everything of this numbering."""
         self.ledger.clear()
         self.commits.clear()
-        self.giver.forget()
+        self.giver.forget_version()
         self._early.clear()
         self._odd, self._opening = None, None
         self._progress = self._port.now()
-        self.gaps.begin()
-        self.group.soon()
+        self.gaps.begin_numbering()
+        self.group.report_soon()
 
-    def _open(self) -> None:
+    def _open_numbering(self) -> None:
         """Open a numbering from this version on."""
-        self._forget()
-        self.group.me.state = State.OPENING
+        self._forget_numbering()
+        self.group.me.state = MemberState.OPENING
         self._opening = Opening(self.commits, self.ledger.segments.count, self._port.now())
 
-    def _opened(self, bases: list[int]) -> None:
+    def _has_opened(self, bases: list[int]) -> None:
         me, version = self.group.me, self.ledger.version
         era = 1 + max([me.line.era, *(peer.line.era for peer in self.group.peers.values())])
         identity = zlib.crc32(f"{self.group.own} {self._port.wall()}".encode())
-        self._forget()
-        me.line, me.state = Line(era, self.group.own, identity), State.MEMBER
+        self._forget_numbering()
+        me.line, me.state = MemberLine(era, self.group.own, identity), MemberState.MEMBER
         first = [(base - version) % (1 << ROUND_BITS) for base in bases]
-        self.ledger.begin(version, zlib.crc32(self.trained.weights.tobytes()), first)
+        self.ledger.begin_at(version, zlib.crc32(self.trained.weights.tobytes()), first)
         self.counters.opened += 1
         self._stepped()
 
-    def _give(self, datagram: memoryview, source: Address) -> None:
+    def _give_snapshot(self, datagram: memoryview, source: Address) -> None:
         """Pieces of this one's state."""
 
         def state() -> tuple[int, bytes]:
@@ -336,67 +338,71 @@ class Member:
             snapshot = Snapshot(line, ledger.version, ledger.chain, ledger.bases, saved)
             return ledger.version, snapshot.pack()
 
-        self.giver.give(datagram, source, self.joined, self.ledger.near, state)
+        self.giver.give_pieces(datagram, source, self.joined, self.ledger.is_near, state)
 
-    def _fetched(self, what: What, whole: bytes, source: Address) -> None:
+    def _take_snapshot(self, what: What, whole: bytes, source: Address) -> None:
         """A member's state is here."""
         if what is What.MANIFEST:
-            self._fail(JoinRefused(self.joining.refusal(whole, self._manifest, source)))
+            self._fail_training(JoinRefused(self.joining.explain_refusal(whole, self._manifest, source)))
             return
-        snapshot = self.joining.took(whole)
+        snapshot = self.joining.note_snapshot(whole)
         if snapshot is None:
             return
         if not self.joined:
             self.joining.snapshot, self.group.me.line = snapshot, snapshot.line
-            self.group.soon()
-            self._admit()
+            self.group.report_soon()
+            self._admit_member()
         elif snapshot.line == self.group.me.line and snapshot.version > self.ledger.version:
-            self._load(snapshot)
+            self._load_snapshot(snapshot)
 
-    def _admit(self) -> None:
+    def _admit_member(self) -> None:
         """Become a member, once all that answer know this one."""
         snapshot = self.joining.snapshot
         if snapshot is None:
             return
-        if self.joining.outdated(snapshot):
+        if self.joining.is_outdated(snapshot):
             self._fall_back("another numbering was opened meanwhile")
             return
-        fence = self.joining.known()
+        fence = self.joining.is_known()
         if fence is None:
             return
-        self.group.me.state = State.MEMBER
-        self.joining.begin()
+        self.group.me.state = MemberState.MEMBER
+        self.joining.begin_joining()
         self.ledger.fence = fence
-        self._load(snapshot)
-        self.group.soon()
+        self._load_snapshot(snapshot)
+        self.group.report_soon()
         early, self._early = self._early, {}
         for (segment, seq), (count, body) in early.items():
-            number = self.ledger.number(segment, seq)
-            self._take(segment, number, count, values_of(memoryview(body)), False)
+            number = self.ledger.number_of(segment, seq)
+            self._take_values(segment, number, count, values_of(memoryview(body)), False)
         self._odd = None  # what came early may be of before the numbering
 
-    def _load(self, snapshot: Snapshot) -> None:
+    def _load_snapshot(self, snapshot: Snapshot) -> None:
         try:
             self.trained.load(snapshot.state)
         except ValueError as error:
-            self._fail(JoinRefused(f"the snapshot of version {snapshot.version} does not fit: {error}"))
+            self._fail_training(
+                JoinRefused(f"the snapshot of version {snapshot.version} does not fit: {error}")
+            )
             return
         self.counters.snapshots += 1
-        self.ledger.begin(snapshot.version, snapshot.chain, snapshot.bases)
-        self.commits.stepped()
-        self.gaps.begin()
+        self.ledger.begin_at(snapshot.version, snapshot.chain, snapshot.bases)
+        self.commits.note_step()
+        self.gaps.begin_numbering()
         self._progress = self._port.now()
-        self._advance()
+        self._apply_steps()
         self._stepped()
 
-    def _forsaken(self) -> None:
+    def _is_forsaken(self) -> None:
         """Fail if no member trains and the one that was to begin the training has given up."""
         for address, state in self.group.gone.items():
-            if state is State.FAILED and not self.group.established():
-                self._fail(NoAnswer(f"member {_name(address)} has given up, and no other one trains"))
+            if state is MemberState.FAILED and not self.group.list_established():
+                self._fail_training(
+                    NoAnswer(f"member {_name_member(address)} has given up, and no other one trains")
+                )
                 return
 
-    def _watch(self, now: float) -> None:
+    def _watch_silence(self, now: float) -> None:
         """Detect an engine that has restarted, and one that no longer answers."""
         if self._odd is not None and now - self._odd >= _RESTARTED:
             here = [peer for peer in self.group.peers.values() if not peer.absent]
@@ -405,37 +411,39 @@ class Member:
             before = sum(peer.address < self.group.own for peer in here)
             if level and now - self._odd >= _RESTARTED * (1 + before):
                 _LOG.warning("the engine was restarted: this member opens a new numbering")
-                self._open()
+                self._open_numbering()
         elif self.commits.waiting and not self.done and now - self._progress > self._limit:
-            self._fail(NoAnswer(self._missing()))
+            self._fail_training(NoAnswer(self._list_missing()))
 
-    def _fail(self, failure: OlafError) -> None:
+    def _fail_training(self, failure: OlafError) -> None:
         """Fail, and report that to the others."""
         self.failure, self._opening = failure, None
-        self.group.me.state = State.FAILED
+        self.group.me.state = MemberState.FAILED
         self.commits.clear()
-        self.group.soon()
+        self.group.report_soon()
         self._stepped()
 
-    def _missing(self) -> str:
-        numbers = [self.ledger.lowest(segment) for segment in range(self.ledger.segments.count)]
+    def _list_missing(self) -> str:
+        numbers = [self.ledger.lowest_undecided(segment) for segment in range(self.ledger.segments.count)]
         lowest = min(numbers)
         return (
-            f"no result {lowest} of segment {numbers.index(lowest)} from {_name(self._server)} or a member "
+            f"no result {lowest} of segment {numbers.index(lowest)}"
+            f" from {_name_member(self._server)} or a member "
             f"in {self._limit:g} s; {self.counters.results} results came before, {self.counters.refused} "
             "frames were refused: do enough members train for the engine's H, and does the engine know each "
             "of them?"
         )
 
-    def _unopened(self, opening: Opening) -> str:
+    def _list_unopened(self, opening: Opening) -> str:
         missing = opening.missing()
         return (
-            f"the engine before {_name(self._server)} made no sum of {self._wanted} updates in segment "
+            f"the engine before {_name_member(self._server)} made no sum"
+            f" of {self._wanted} updates in segment "
             f"{missing[0]} of {self.ledger.segments.count}: is the cluster in iswitch-async mode with an H "
             f"of {self._wanted} and as many segments, in epoch {self.commits.epoch}, and is this member "
             "known there by its address and UDP port (OLAF_LOCAL)?"
         )
 
 
-def _name(address: Address) -> str:
+def _name_member(address: Address) -> str:
     return f"{address[0]}:{address[1]}"

@@ -20,7 +20,7 @@ from olaf.errors import NoAnswer, OlafError
 from olaf.guards import Dropped, as_number
 from olaf.replicas.commits import MOST_STALENESS, CommitCounters, Commits
 from olaf.replicas.gaps import GapCounters
-from olaf.replicas.group import Group, State
+from olaf.replicas.group import Group, MemberState
 from olaf.replicas.joining import Joining
 from olaf.replicas.member import Member, MemberCounters
 from olaf.replicas.trained import Trained, digest
@@ -78,7 +78,7 @@ class Replica:
         self._port = port or open_port(local, where)
         self._membership: Membership | None = None
         try:
-            address, founder = self._server(where, len(trained.weights), key, h, wait)
+            address, founder = self._find_server(where, len(trained.weights), key, h, wait)
             if self._membership is not None and self._membership.joined is not None:
                 joined = self._membership.joined
                 epoch, segments, h = joined.epoch, joined.segments, h or joined.threshold
@@ -115,7 +115,7 @@ class Replica:
         )
         self._port.serve(self._member)
 
-    def _server(
+    def _find_server(
         self, where: Address | Cluster, values: int, key: str | None, h: int | None, wait: float
     ) -> tuple[Address, bool | None]:
         """Where contributions go, and in a cluster whether this member founds the training."""
@@ -229,7 +229,9 @@ class Replica:
                 return False
             if not self._member.gaps.halted:
                 values = np.asarray(gradient, np.float32)
-                offering.add(values, version, lag, as_number(reward), self._member.ledger.ahead())
+                offering.add_commit(
+                    values, version, lag, as_number(reward), self._member.ledger.segments_ahead()
+                )
         self._port.wake()
         return True
 
@@ -245,9 +247,9 @@ class Replica:
         group = self._member.group
         with self._port.lock:
             if self.failure is None:
-                group.me.state = State.LEFT
+                group.me.state = MemberState.LEFT
             for _ in range(_LEAVES):
-                group.tell(group.addresses)
+                group.tell_members(group.addresses)
         if self._membership is not None:
             self._membership.leave()
         self._port.close()

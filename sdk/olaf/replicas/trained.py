@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from olaf.replicas.commits import Commits
-from olaf.replicas.group import Line
+from olaf.replicas.group import MemberLine
 from olaf.transport.segments import Vector, payload
 
 
@@ -101,7 +101,7 @@ class Opening:
         """Send what is due; returns when to look again."""
         if now >= self._due:
             for segment in self.missing()[:_WINDOW]:
-                self._commits.fill(segment)
+                self._commits.fill_segment(segment)
             self._due = now + PAUSE
         return self._due
 
@@ -109,7 +109,7 @@ class Opening:
         """A result of the engine; returns all bases with the last one."""
         if self._bases[segment] is None:
             self._bases[segment] = seq
-            self._commits.answered(segment)
+            self._commits.note_answer(segment)
         found = [base for base in self._bases if base is not None]
         return found if len(found) == len(self._bases) else None
 
@@ -122,7 +122,7 @@ class Opening:
 class Snapshot:
     """A whole training at one version."""
 
-    line: Line
+    line: MemberLine
     version: int
     chain: int
     bases: list[int]
@@ -142,7 +142,7 @@ class Snapshot:
         try:
             head = json.loads(data[:end])
             era, host, number, identity = head["line"]
-            line = Line(int(era), (str(host), int(number)), int(identity))
+            line = MemberLine(int(era), (str(host), int(number)), int(identity))
             version, chain, state = int(head["version"]), int(head["chain"]), end + 1 + 4 * int(head["bases"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a snapshot: {error}") from error

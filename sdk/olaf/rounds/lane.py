@@ -39,7 +39,7 @@ class Lane:
     lacking: set[Address] = field(default_factory=set)
     """Members at fixed addresses that lack the result of ``round``, too."""
 
-    def pause(self) -> float:
+    def next_pause(self) -> float:
         """Seconds until the next try.
 
         They grow with the number, too: where results take long, the one before was perhaps only under way.
@@ -48,7 +48,7 @@ class Lane:
         return min(_FIRST_PAUSE * 2.0**doubled, _LONGEST_PAUSE)
 
 
-def chunk(number: int) -> int:
+def chunk_of(number: int) -> int:
     """The chunk that a number belongs to, as the first of its numbers."""
     return (number - number % NUMBERS) % (1 << ROUND_BITS)
 
@@ -71,14 +71,14 @@ class Reduction:
         """Whether ``vector`` is the sum now."""
         return self.left == 0
 
-    def arrived(self, place: slice, values: Vector) -> None:
+    def note_arrival(self, place: slice, values: Vector) -> None:
         """One chunk's sum is here."""
         self.vector[place] = values
         self.left -= 1
         if self.done:
             self._then(None)
 
-    def fail(self, failure: NoAnswer) -> None:
+    def fail_with(self, failure: NoAnswer) -> None:
         """Fail once: the reduction will never be done."""
         if self.failure is None:
             self.failure = failure
@@ -101,7 +101,7 @@ class Peers:
         self._silent: dict[Address, tuple[float, int]] = {}
         """Time of the first question without an answer, and the number of questions since."""
 
-    def ask(self, peers: Sequence[Address], segment: int, round_: int) -> None:
+    def ask_peers(self, peers: Sequence[Address], segment: int, round_: int) -> None:
         """Ask for the result of a round."""
         message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, 0, bytes(wire.MAC_BYTES)).pack()
         now = self._port.now()
@@ -110,13 +110,13 @@ class Peers:
             self._silent[peer] = since, questions + 1
             self._port.send(peer, message)
 
-    def answer(self, peer: Address, reason: wire.Reason) -> None:
+    def answer_peer(self, peer: Address, reason: wire.Reason) -> None:
         """Answer a question whose result this member does not have: OK while it works on it, too."""
         action, ack = wire.Action.HELP, wire.Action.ACK
         answer = wire.Answer(ack, action, reason, self._epoch, 0, 0, 0, 0, 0, 0, bytes(wire.MAC_BYTES))
         self._port.send(peer, answer.pack())
 
-    def heard(self, peer: Address) -> None:
+    def note_answer(self, peer: Address) -> None:
         """Something came from it."""
         self._known.add(peer)
         self._silent.pop(peer, None)
@@ -125,11 +125,11 @@ class Peers:
         """A result came, to which all have contributed."""
         self._silent.clear()
 
-    def ended(self, answer: wire.Answer) -> str:
+    def note_end(self, answer: wire.Answer) -> str:
         """Why a member with this answer has ended; empty while it goes on."""
         return _ENDED.get(answer.reason, "") if answer.epoch == self._epoch else ""
 
-    def dead(self) -> tuple[Address, float] | None:
+    def find_dead(self) -> tuple[Address, float] | None:
         """A member that has died, and for how many seconds it has been silent."""
         now = self._port.now()
         for peer, (since, questions) in self._silent.items():

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from olaf.errors import NoAnswer
-from olaf.rounds.lane import NUMBERS, Lane, Peers, Reduction, Then, chunk
+from olaf.rounds.lane import NUMBERS, Lane, Peers, Reduction, Then, chunk_of
 from olaf.serial import ROUND_BITS, TIME_BITS, newer
 from olaf.transport import wire
 from olaf.transport.address import Cluster
@@ -143,12 +143,12 @@ class Rounds:
         with self._port.lock:
             for segment, one in ones.items():
                 lane = self._lanes[segment]
-                lane.round, lane.kept = chunk(first), None
+                lane.round, lane.kept = chunk_of(first), None
                 lane.waiting.append((Reduction(one, 1, lambda failure: None), slice(0, self._size)))
-                self._begin(lane)
+                self._begin_round(lane)
             if self._membership is None and segments:
                 # A peer that answers now and is silent later has died.
-                self._others.ask(self.peers, segments[0], self._lanes[segments[0]].round)
+                self._others.ask_peers(self.peers, segments[0], self._lanes[segments[0]].round)
         self._port.wake()
         lanes = [self._lanes[segment] for segment in segments]
         self._port.wait(lambda: not any(lane.waiting for lane in lanes), seconds)
@@ -200,7 +200,7 @@ class Rounds:
                 lane = self._lanes[number % len(self._lanes)]
                 lane.waiting.append((reduction, place))
                 if len(lane.waiting) == 1:
-                    self._begin(lane)
+                    self._begin_round(lane)
         if not chunks:
             then(None)
         self._port.wake()
@@ -228,7 +228,7 @@ class Rounds:
     def receive(self, run: Run, source: Address) -> None:
         """Party: results, Help of another member, or garbage."""
         for datagram in run:
-            self._receive(datagram, source)
+            self._receive_datagram(datagram, source)
 
     def tick(self) -> float | None:
         """Party: send again what was not answered, then ask for help."""
@@ -242,13 +242,13 @@ class Rounds:
             if not lane.waiting:
                 continue
             if now >= lane.due:
-                self._again(lane, now)
+                self._send_again(lane, now)
             due.append(lane.due if lane.waiting else None)
         return min((time for time in due if time is not None), default=None)
 
-    def _receive(self, datagram: memoryview, source: Address) -> None:
+    def _receive_datagram(self, datagram: memoryview, source: Address) -> None:
         if is_control(datagram):
-            self._control(datagram, source)
+            self._take_control(datagram, source)
             return
         try:
             header = wire.Olaf.unpack(datagram)
@@ -268,8 +268,8 @@ class Rounds:
         lane = self._lanes[header.segment]
         from_member = source in self.peers
         if from_member:
-            self._others.heard(source)
-        expected = chunk(header.seq) == chunk(lane.round) if from_member else header.seq == lane.round
+            self._others.note_answer(source)
+        expected = chunk_of(header.seq) == chunk_of(lane.round) if from_member else header.seq == lane.round
         if not lane.waiting or not expected:
             self.counters.repeated += 1
             return
@@ -282,41 +282,43 @@ class Rounds:
             self.counters.partial += 1
             values = values * np.float32(self.members / header.count)
         lane.kept = header, bytes(datagram[wire.OLAF_BYTES :])
-        lane.round = chunk(lane.round + NUMBERS)
+        lane.round = chunk_of(lane.round + NUMBERS)
         lane.waiting.popleft()
         self._others.all_there()
-        reduction.arrived(place, values)
+        reduction.note_arrival(place, values)
         if lane.waiting:
-            self._begin(lane)
+            self._begin_round(lane)
 
-    def _begin(self, lane: Lane) -> None:
+    def _begin_round(self, lane: Lane) -> None:
         lane.began, lane.reported = self._port.now(), False
-        self._try(lane)
+        self._try_again(lane)
 
-    def _try(self, lane: Lane) -> None:
+    def _try_again(self, lane: Lane) -> None:
         """Contribute under the lane's number, for the first time."""
         lane.tries = 0
         lane.lacking.clear()
-        lane.due = self._port.now() + lane.pause()
-        self._contribute(lane)
+        lane.due = self._port.now() + lane.next_pause()
+        self._contribute_chunk(lane)
 
-    def _again(self, lane: Lane, now: float) -> None:
+    def _send_again(self, lane: Lane, now: float) -> None:
         lane.tries += 1
-        lane.due = now + lane.pause()
+        lane.due = now + lane.next_pause()
         self.counters.again += 1
-        self._contribute(lane)
+        self._contribute_chunk(lane)
         if lane.tries >= _SILENT_TRIES:
-            self._help(lane)
+            self._ask_help(lane)
         if lane.tries % _JOIN_AGAIN == 0 and self._membership is not None:
             self._membership.join()  # a control plane that began again may have another epoch for us
         if now - lane.began > _REPORT and not lane.reported:
             lane.reported = True
-            _LOG.warning("%s", self._missing())
+            _LOG.warning("%s", self._list_missing())
         if now - lane.began > self._limit:
-            self._give_up(f"after {self._limit:g} s {self._missing()}")
-        elif dead := self._others.dead():
+            self._give_up(f"after {self._limit:g} s {self._list_missing()}")
+        elif dead := self._others.find_dead():
             (host, number), silent = dead
-            self._give_up(f"member {host}:{number} has not answered for {silent:.0f} s: {self._missing()}")
+            self._give_up(
+                f"member {host}:{number} has not answered for {silent:.0f} s: {self._list_missing()}"
+            )
 
     def _give_up(self, reason: str) -> None:
         self._failure = NoAnswer(reason)
@@ -324,9 +326,9 @@ class Rounds:
         for lane in self._lanes:
             lane.waiting.clear()
         for reduction in failed:
-            reduction.fail(self._failure)
+            reduction.fail_with(self._failure)
 
-    def _contribute(self, lane: Lane) -> None:
+    def _contribute_chunk(self, lane: Lane) -> None:
         reduction, place = lane.waiting[0]
         now = self._port.wall() % (1 << TIME_BITS)
         header = wire.Olaf(
@@ -334,30 +336,30 @@ class Rounds:
         )
         self.counters.sent += self._port.send(self._server, header.pack(), payload(reduction.vector[place]))
 
-    def _help(self, lane: Lane) -> None:
+    def _ask_help(self, lane: Lane) -> None:
         self.counters.helps += 1
         if self._membership is not None:
             self._membership.help(lane.segment, lane.round)
             return
-        self._others.ask(self.peers, lane.segment, lane.round)
-        self._remake(lane)
+        self._others.ask_peers(self.peers, lane.segment, lane.round)
+        self._remake_round(lane)
 
-    def _remake(self, lane: Lane) -> None:
+    def _remake_round(self, lane: Lane) -> None:
         """Contribute under the next number if no member has the result."""
         if lane.tries < _SILENT_TRIES or len(lane.lacking) < self.members - 1:
             return
         if lane.round % NUMBERS == NUMBERS - 1:
-            self._give_up(f"{NUMBERS} sums in turn reached no member: {self._missing()}")
+            self._give_up(f"{NUMBERS} sums in turn reached no member: {self._list_missing()}")
             return
-        self._follow(lane, lane.round + 1)
-        self._others.ask(self.peers, lane.segment, lane.round)
+        self._follow_number(lane, lane.round + 1)
+        self._others.ask_peers(self.peers, lane.segment, lane.round)
 
-    def _follow(self, lane: Lane, number: int) -> None:
+    def _follow_number(self, lane: Lane, number: int) -> None:
         self.counters.remade += 1
         lane.round = number
-        self._try(lane)
+        self._try_again(lane)
 
-    def _control(self, datagram: memoryview, source: Address) -> None:
+    def _take_control(self, datagram: memoryview, source: Address) -> None:
         help_ = None
         if self._membership is not None:
             help_ = self._membership.take(datagram)
@@ -368,44 +370,44 @@ class Rounds:
             and source in self.peers
             and genuine(datagram, wire.ANSWER_BYTES, b"", self._port.address)
         ):
-            self._answered(wire.Answer.unpack(datagram), source)
+            self._take_answer(wire.Answer.unpack(datagram), source)
         if help_ is None or help_.segment >= len(self._lanes):
             return
         lane = self._lanes[help_.segment]
         if self._membership is None and source in self.peers:
-            self._others.heard(source)
+            self._others.note_answer(source)
         kept = lane.kept
-        if kept is None or chunk(kept[0].seq) != chunk(help_.round):
+        if kept is None or chunk_of(kept[0].seq) != chunk_of(help_.round):
             if self._membership is None and source in self.peers:
-                self._lacks(lane, help_.round, source)
+                self._note_lack(lane, help_.round, source)
             return
         kept[0].epoch = self._epoch
         asker = (str(ipaddress.IPv4Address(help_.asker_addr)), help_.asker_port)
         self._port.send(asker if help_.asker_addr else source, kept[0].pack(), kept[1])
         self.counters.helped += 1
 
-    def _lacks(self, lane: Lane, number: int, peer: Address) -> None:
+    def _note_lack(self, lane: Lane, number: int, peer: Address) -> None:
         """A member lacks a result that this one does not have, either."""
         if self._failure is not None or self._left:
-            self._others.answer(peer, wire.Reason.FAILED if self._failure else wire.Reason.NOT_A_MEMBER)
+            self._others.answer_peer(peer, wire.Reason.FAILED if self._failure else wire.Reason.NOT_A_MEMBER)
             return
-        self._others.answer(peer, wire.Reason.OK)
-        if not lane.waiting or chunk(number) != chunk(lane.round):
+        self._others.answer_peer(peer, wire.Reason.OK)
+        if not lane.waiting or chunk_of(number) != chunk_of(lane.round):
             return
         if newer(number, lane.round, ROUND_BITS):
-            self._follow(lane, number)
+            self._follow_number(lane, number)
         if number == lane.round:
             lane.lacking.add(peer)
-            self._remake(lane)
+            self._remake_round(lane)
 
-    def _answered(self, answer: wire.Answer, peer: Address) -> None:
+    def _take_answer(self, answer: wire.Answer, peer: Address) -> None:
         """A member does not have the result: it will, or it has ended."""
-        self._others.heard(peer)
-        ended = self._others.ended(answer)
+        self._others.note_answer(peer)
+        ended = self._others.note_end(answer)
         if ended and any(lane.waiting and lane.tries >= _SILENT_TRIES for lane in self._lanes):
-            self._give_up(f"member {peer[0]}:{peer[1]} {ended}: {self._missing()}")
+            self._give_up(f"member {peer[0]}:{peer[1]} {ended}: {self._list_missing()}")
 
-    def _missing(self) -> str:
+    def _list_missing(self) -> str:
         waiting = [f"{lane.round} of segment {lane.segment}" for lane in self._lanes if lane.waiting]
         return (
             f"no result of round {', '.join(waiting)} from {self._server[0]}:{self._server[1]}; "

@@ -70,7 +70,7 @@ def load(path: Path, make: PolicyMaker) -> dict[str, tuple[Model, int]]:
         if head["format"] != _FORMAT:
             raise BadCheckpoint(f"{path}: format {head['format']}, this version reads {_FORMAT}")
         return {
-            described["cluster"]: (_model(path, number, described, arrays, make), described["epoch"])
+            described["cluster"]: (_read_model(path, number, described, arrays, make), described["epoch"])
             for number, described in enumerate(head["models"])
         }
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as damage:
@@ -79,7 +79,7 @@ def load(path: Path, make: PolicyMaker) -> dict[str, tuple[Model, int]]:
         ) from None
 
 
-def _model(
+def _read_model(
     path: Path, number: int, described: Mapping[str, Any], arrays: Mapping[str, Any], make: PolicyMaker
 ) -> Model:
     segments = Segments(described["values"], described["segments"])

@@ -21,7 +21,7 @@ class Introductions:
         """``slot``: values that one of the engine's holds, where there is an engine."""
         self._port, self._make, self._slot = port, make, slot
 
-    def received(
+    def take_introduction(
         self, cluster: Served, init: wire.Init, values: Vector, source: Address, division: int | None
     ) -> None:
         """A worker's INIT: its model's length and division, and, if the server has none, its weights.
@@ -38,13 +38,15 @@ class Introductions:
             return
         room = division is None or self._slot is None or segments.values <= division * self._slot
         if cluster.model is None and not (room and division in (None, segments.count)):
-            self._tell(cluster, init.segment, source, segments.values, division if room and division else 0)
+            self._tell_member(
+                cluster, init.segment, source, segments.values, division if room and division else 0
+            )
         elif cluster.model is None and len(values):
-            self._candidate(cluster, segments, init.segment, values, source)
+            self._find_candidate(cluster, segments, init.segment, values, source)
         else:
-            self.answer(cluster, init.segment, source)
+            self.answer_sender(cluster, init.segment, source)
 
-    def _candidate(
+    def _find_candidate(
         self, cluster: Served, segments: Segments, segment: int, values: Vector, source: Address
     ) -> None:
         """Collect one worker's weights; the first whose weights are whole initialises the model."""
@@ -60,21 +62,21 @@ class Introductions:
         weights = np.concatenate([blocks[number] for number in range(segments.count)])
         cluster.model = Model(segments, weights, self._make)
         cluster.candidates.clear()
-        self.answer(cluster, segment, source)  # it asks for the others
+        self.answer_sender(cluster, segment, source)  # it asks for the others
 
-    def answer(self, cluster: Served, segment: int, to: Address) -> None:
+    def answer_sender(self, cluster: Served, segment: int, to: Address) -> None:
         """INIT to a worker: the weights; or none, if it requested a segment that does not exist."""
         model = cluster.model
         if model is None:
-            self._tell(cluster, segment, to, 0, 0)
+            self._tell_member(cluster, segment, to, 0, 0)
         elif segment < model.segments.count:
             (body,) = model.blocks(range(segment, segment + 1))
             values, count, version = model.segments.values, model.segments.count, model.versions[segment]
-            self._tell(cluster, segment, to, values, count, version, body)
+            self._tell_member(cluster, segment, to, values, count, version, body)
         else:
-            self._tell(cluster, segment, to, model.segments.values, model.segments.count)
+            self._tell_member(cluster, segment, to, model.segments.values, model.segments.count)
 
-    def _tell(
+    def _tell_member(
         self,
         cluster: Served,
         segment: int,

@@ -48,16 +48,16 @@ class Staleness:
             self.oldest += 0 if exact else number * count
         if number == 1 or totals.count(first) == number:  # as nearly always
             self.total += first * number
-            self._count(first, count, number)
+            self._count_updates(first, count, number)
             return
         self.total += sum(totals)
         for total in totals:
-            self._count(total, count, 1)
+            self._count_updates(total, count, 1)
 
-    def _count(self, total: int, count: int, frames: int) -> None:
+    def _count_updates(self, total: int, count: int, frames: int) -> None:
         mean = -(-total // count)
         self.largest = max(self.largest, mean)
-        self.bins[_bin(mean)] += frames * count
+        self.bins[_find_bin(mean)] += frames * count
 
     def figures(self) -> dict[str, object]:
         """For a report: the histogram by its bounds, without those above the largest."""
@@ -67,12 +67,12 @@ class Staleness:
             "merged": self.merged,
             "oldest": self.oldest,
             "histogram": {
-                str(bound): count for bound, count in zip(BOUNDS, self.bins[: _bin(self.largest) + 1])
+                str(bound): count for bound, count in zip(BOUNDS, self.bins[: _find_bin(self.largest) + 1])
             },
         }
 
 
-def _bin(lag: int) -> int:
+def _find_bin(lag: int) -> int:
     return lag if lag < 2 else 1 + (lag - 1).bit_length()
 
 
@@ -93,7 +93,7 @@ class AgeOfModel:
         self._start = self._last = 0
         self._doubled_area = 0
 
-    def received(self, now: int, segment: int, age: int, segments: int = 1) -> None:
+    def note_reception(self, now: int, segment: int, age: int, segments: int = 1) -> None:
         """An update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``.
 
         ``segments``: of so many neighbouring ones, at the same time.
@@ -117,19 +117,19 @@ class AgeOfModel:
         if self._oldest is None:
             self._start = self._last = now
         else:
-            self._advance(now, self._oldest)
+            self._advance_area(now, self._oldest)
         while not self._segments[self._by_age[0]]:
             del self._segments[heapq.heappop(self._by_age)]
         self._oldest = self._by_age[0]
 
-    def average(self, now: int) -> float | None:
+    def average_age(self, now: int) -> float | None:
         """The time average of Δ in ns since it began; None before that, or at that instant."""
         if self._oldest is None or now <= self._start:
             return None
-        self._advance(now, self._oldest)
+        self._advance_area(now, self._oldest)
         return self._doubled_area / (2 * (now - self._start))
 
-    def _advance(self, now: int, oldest: int) -> None:
+    def _advance_area(self, now: int, oldest: int) -> None:
         """Add the trapezium up to ``now``."""
         self._doubled_area += (now - self._last) * (now - oldest + self._last - oldest)
         self._last = now
@@ -154,13 +154,13 @@ class Replay:
         found = []
         known = self._states[segments.start : segments.stop]
         for state, alike in stretches(known, segments.start):
-            new, after = _seen(state, seq)
+            new, after = _mark_seen(state, seq)
             self._states[alike.start : alike.stop] = [after] * len(alike)
             found.append((new, alike))
         return found
 
 
-def _seen(state: tuple[int, int] | None, seq: int) -> tuple[bool, tuple[int, int]]:
+def _mark_seen(state: tuple[int, int] | None, seq: int) -> tuple[bool, tuple[int, int]]:
     """Whether ``seq`` is new to a segment in this state, and the state after it."""
     if state is None:
         return True, (seq, 1)
@@ -267,10 +267,10 @@ class Model:
             return lags if count == 1 else [count * lag for lag in lags]
         versions = self.versions[segments.start : segments.stop]
         totals = [(count * version - each) % (1 << VERSION_BITS) for version, each in zip(versions, fields)]
-        since = self._since(segments)
+        since = self._versions_since(segments)
         return totals if since is None else [min(total, count * old) for total, old in zip(totals, since)]
 
-    def _since(self, segments: range) -> list[int] | None:
+    def _versions_since(self, segments: range) -> list[int] | None:
         """How many versions ago the server began, of each segment; None when that is long ago."""
         if self._begun is None:
             return None

@@ -99,8 +99,8 @@ class ParameterServer:
         self._introductions = Introductions(self._port, self._make, slot)
         try:
             if isinstance(where, Cluster):
-                self._join(where, key, wait)
-            self._restore()
+                self._join_cluster(where, key, wait)
+            self._restore_models()
         except BaseException:
             self._port.close()
             raise
@@ -168,13 +168,13 @@ class ParameterServer:
         """Average Age-of-Model in seconds, by its oldest segment; None before all have been updated."""
         with self._port.lock:
             model = self._clusters[cluster].model
-            average = None if model is None else model.age.average(self._monotonic())
+            average = None if model is None else model.age.average_age(self._monotonic_time())
             return None if average is None else average / 1e9
 
     def save(self) -> None:
         """Write the checkpoint now, if there is a place for one. Raises OSError."""
         with self._port.lock:
-            self._write()
+            self._write_checkpoint()
 
     def close(self) -> None:
         """Write a last checkpoint and give the socket back. Raises OSError when it cannot be written."""
@@ -186,7 +186,7 @@ class ParameterServer:
     def receive(self, run: Run, source: Address) -> None:
         """Party: updates, a worker's INITs, or answers of the control plane."""
         for piece in (run,) if len(run) == 1 else frames.together(run):
-            self._receive(piece, source)
+            self._receive_run(piece, source)
 
     def tick(self) -> float | None:
         """Party: what policies do in time, and checkpoints."""
@@ -197,8 +197,8 @@ class ParameterServer:
                 continue
             for segment in cluster.model.policy.tick(now):
                 alone = range(segment, segment + 1)
-                self._moved(cluster, cluster.model, alone)
-                self._share(cluster, cluster.model, alone, None)
+                self._answer_moved(cluster, cluster.model, alone)
+                self._share_weights(cluster, cluster.model, alone, None)
             due.append(cluster.model.policy.due())
         if self._save_due is not None and now >= self._save_due:
             self._try_save()
@@ -207,12 +207,12 @@ class ParameterServer:
             due.append(self._membership.tick())
         return min((time for time in due if time is not None), default=None)
 
-    def _join(self, where: Cluster, key: str | None, wait: float) -> None:
+    def _join_cluster(self, where: Cluster, key: str | None, wait: float) -> None:
         secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
         self._membership = Membership(self._port, where, 0, wire.Role.PARAMETER_SERVER, secret)
         self._clusters = {DEFAULT: Served(self._membership.admit(wait).epoch)}
 
-    def _follow(self) -> None:
+    def _follow_membership(self) -> None:
         """Another epoch is another job."""
         joined = None if self._membership is None else self._membership.joined
         if joined is not None and joined.epoch != self._clusters[DEFAULT].epoch:
@@ -223,7 +223,7 @@ class ParameterServer:
             self._asked_at = self._port.now()
             self._membership.join()
 
-    def _restore(self) -> None:
+    def _restore_models(self) -> None:
         """Continue from the checkpoint, and write it again at once: other versions are used up now."""
         if self._checkpoint is None or not self._checkpoint.exists():
             return
@@ -232,9 +232,9 @@ class ParameterServer:
                 raise BadCheckpoint(f"{self._checkpoint}: cluster {name!r} is not served here")
             if self._clusters[name].epoch == epoch:  # another epoch is another job: its weights stay out
                 self._clusters[name].model = model
-        self._write()
+        self._write_checkpoint()
 
-    def _write(self) -> None:
+    def _write_checkpoint(self) -> None:
         self._save_due = None
         if self._checkpoint is None:
             return
@@ -243,12 +243,12 @@ class ParameterServer:
         for name, model in models.items():
             self._clusters[name].saved = list(model.versions)
 
-    def _receive(self, run: Run, source: Address) -> None:
+    def _receive_run(self, run: Run, source: Address) -> None:
         """Frames of neighbouring segments. A run with anything unusual is taken apart."""
         if self._membership is not None and is_control(run.data):
             for datagram in run:
                 self._membership.take(datagram)
-            self._follow()
+            self._follow_membership()
             return
         name = DEFAULT if self._members is None else self._members.get(source[0])
         if name not in self._clusters:
@@ -271,19 +271,19 @@ class ParameterServer:
         elif header.epoch != cluster.epoch:
             cluster.counters.other_epoch += len(run)
             self._ask_again()
-        elif len(run) > 1 and not self._usual(cluster, header, values, run):
+        elif len(run) > 1 and not self._are_usual(cluster, header, values, run):
             self._one_by_one(run, source)
         elif header.frame_type == wire.FrameType.INIT:
             init = wire.Init.unpack(run.data)
-            self._introductions.received(cluster, init, values, source, self._divisions.get(name))
+            self._introductions.take_introduction(cluster, init, values, source, self._divisions.get(name))
         else:
-            self._update(cluster, header, values, run, source)
+            self._apply_run(cluster, header, values, run, source)
 
     def _one_by_one(self, run: Run, source: Address) -> None:
         for datagram in run:
-            self._receive(Run(datagram), source)
+            self._receive_run(Run(datagram), source)
 
-    def _usual(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run) -> bool:
+    def _are_usual(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run) -> bool:
         """Whether these are updates of segments that the model has, with finite values."""
         if cluster.model is None or header.frame_type != wire.FrameType.UPDATE:
             return False
@@ -291,18 +291,20 @@ class ParameterServer:
         size = (run.size - wire.OLAF_BYTES) // 4
         return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
-    def _update(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run, source: Address) -> None:
+    def _apply_run(
+        self, cluster: Served, header: wire.Olaf, values: Vector, run: Run, source: Address
+    ) -> None:
         """Apply updates of neighbouring segments from the header's on; several are ``_usual`` ones."""
         counters, model, count = cluster.counters, cluster.model, len(run)
         counters.received += count
         counters.updates += header.count * count
         if model is None:
             counters.before_weights += 1
-            self._introductions.answer(cluster, header.segment, source)
+            self._introductions.answer_sender(cluster, header.segment, source)
             return
         if not model.segments.fit(header.segment, count, model.segments.size, len(values)):
             counters.unusable += 1
-            self._introductions.answer(cluster, header.segment, source)
+            self._introductions.answer_sender(cluster, header.segment, source)
             return
         segments = range(header.segment, header.segment + count)
         begin = segments.start * model.segments.size
@@ -315,33 +317,33 @@ class ParameterServer:
             elif not usable:
                 counters.unusable += len(part)
             else:
-                own = values if part == segments else values[_shifted(model.segments.span(part), begin)]
+                own = values if part == segments else values[_shift_slice(model.segments.span(part), begin)]
                 bases = (
                     [header.weights_version]
                     if count == 1
-                    else frames.weights_versions(run.part(*_within(part, segments)))
+                    else frames.weights_versions(run.part(*_shift_range(part, segments)))
                 )
                 summed = bool(header.flags & wire.Flag.SUMMED)
                 totals = model.staleness(part, bases, header.count, summed)
                 counters.staleness.add(totals, header.count, summed)
                 lags = totals if header.count == 1 else [total / header.count for total in totals]
                 update = Update(own, header.count, header.reward, source, part, lags)
-                moved += self._apply(cluster, model, update, header.gen_time)
-        self._answer(cluster, model, segments, header, source)
+                moved += self._apply_update(cluster, model, update, header.gen_time)
+        self._answer_member(cluster, model, segments, header, source)
         for part in moved:
-            self._share(cluster, model, part, source)
+            self._share_weights(cluster, model, part, source)
 
-    def _apply(self, cluster: Served, model: Model, update: Update, gen_time: int) -> list[range]:
+    def _apply_update(self, cluster: Served, model: Model, update: Update, gen_time: int) -> list[range]:
         """Hand an update to the policy; of which segments the weights moved."""
         counters, segments = cluster.counters, update.segments
         age = distance(self._port.wall(), gen_time, TIME_BITS)
         counters.clock_ahead += len(segments) if age < 0 else 0
-        model.age.received(self._monotonic(), segments.start, age, len(segments))
+        model.age.note_reception(self._monotonic_time(), segments.start, age, len(segments))
         moved = []
         for outcome, part in model.policy.take(update, self._port.now()):
             if outcome is Outcome.APPLIED:
                 counters.applied += len(part)
-                self._moved(cluster, model, part)
+                self._answer_moved(cluster, model, part)
                 moved.append(part)
             elif outcome is Outcome.COLLECTED:
                 counters.collected += len(part)
@@ -351,7 +353,7 @@ class ParameterServer:
                 counters.refused += len(part)
         return moved
 
-    def _moved(self, cluster: Served, model: Model, segments: range) -> None:
+    def _answer_moved(self, cluster: Served, model: Model, segments: range) -> None:
         """New weights have a new version; one that a checkpoint does not allow is not given out."""
         span = slice(segments.start, segments.stop)
         versions = model.versions[span]
@@ -370,13 +372,15 @@ class ParameterServer:
 
     def _try_save(self) -> None:
         try:
-            self._write()
+            self._write_checkpoint()
         except OSError as failure:  # a full disk must not stop the training
             _LOG.warning("the checkpoint %s could not be written: %s", self._checkpoint, failure)
             self._full_until = self._port.now() + _TRY_AGAIN
             self._save_due = self._port.now() + self._every
 
-    def _answer(self, cluster: Served, model: Model, segments: range, header: wire.Olaf, to: Address) -> None:
+    def _answer_member(
+        self, cluster: Served, model: Model, segments: range, header: wire.Olaf, to: Address
+    ) -> None:
         """ACKs: the weights and their versions; count, seq, reward and time are the update's."""
         answer = wire.Olaf(
             wire.VERSION,
@@ -393,7 +397,7 @@ class ParameterServer:
         versions = model.versions[segments.start : segments.stop]
         self._port.send_run(to, self._writer.run(answer, versions, model.blocks(segments)))
 
-    def _share(self, cluster: Served, model: Model, segments: range, sender: Address | None) -> None:
+    def _share_weights(self, cluster: Served, model: Model, segments: range, sender: Address | None) -> None:
         """Give the new weights to the other contributors; an engine does that with the ACK that one got."""
         behind = model.behind[segments.start : segments.stop]
         if not any(behind):
@@ -407,15 +411,15 @@ class ParameterServer:
             now = self._port.wall() % (1 << TIME_BITS)
             header = wire.Olaf(wire.VERSION, wire.FrameType.ACK, cluster.epoch, 0, 0, 0, 0.0, now, 0, 0)
             for member in waiting:
-                self._answer(cluster, model, part, header, member)
+                self._answer_member(cluster, model, part, header, member)
 
-    def _monotonic(self) -> int:
+    def _monotonic_time(self) -> int:
         return round(self._port.now() * 1e9)
 
 
-def _within(part: range, segments: range) -> tuple[int, int]:
+def _shift_range(part: range, segments: range) -> tuple[int, int]:
     return part.start - segments.start, part.stop - segments.start
 
 
-def _shifted(place: slice, begin: int) -> slice:
+def _shift_slice(place: slice, begin: int) -> slice:
     return slice(place.start - begin, place.stop - begin)

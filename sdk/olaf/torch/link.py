@@ -84,9 +84,9 @@ class Link:
                 "begins alone and joins later",
                 stacklevel=3,
             )
-        self._begin()
+        self._begin_training()
         # Not traced where the script compiles its step. (An optimiser has imported the compiler already.)
-        self._hook = optimizers[-1].register_step_post_hook(torch.compiler.disable(self._stepped))
+        self._hook = optimizers[-1].register_step_post_hook(torch.compiler.disable(self._after_step))
 
     def reward(self, value: float) -> None:
         """The mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
@@ -101,25 +101,25 @@ class Link:
         Where training has left the finite numbers of binary32, what it did since the last time is undone,
         also in the optimisers' state. Raises OtherParameters when the optimisers train others by now.
         """
-        self._check()
+        self._check_parameters()
         with np.errstate(all="ignore"):  # numbers that are not finite are found below
-            self._exchange()
+            self._exchange_weights()
 
-    def _exchange(self) -> None:
-        if not self._begun and not self._begin():
-            self._present()
+    def _exchange_weights(self) -> None:
+        if not self._begun and not self._begin_training():
+            self._present_weights()
             return
         weights = flat.read(self._parameters)
         moved = np.subtract(weights, self._base, out=self._moved)
         own = self.worker.held if self.worker.fresh else None
         alone = self._shares > 0 or self.worker.counters.outages > self._outages
         if alone and own is not None:
-            moved += self._share(weights, moved, own)
+            moved += self._share_progress(weights, moved, own)
         moved /= self._rate
         broken = self.worker.counters.broken
         self.worker.offer(moved, self._reward)
         if self.worker.counters.broken > broken:
-            self._undo()
+            self._undo_steps()
             return
         if alone:
             self.worker.poll()
@@ -129,10 +129,10 @@ class Link:
             own += np.subtract(weights, self._base, out=moved)
             for block in self.worker.poll():
                 np.add(block.values, own[block.place], out=weights[block.place])
-            weights = self._write(before, weights)
+            weights = self._write_weights(before, weights)
         self._base = weights
 
-    def _share(self, weights: Vector, moved: Vector, held: Vector) -> Vector:
+    def _share_progress(self, weights: Vector, moved: Vector, held: Vector) -> Vector:
         """After an outage, a share of the way from the server's weights to ours, (n,).
 
         No further than this program has moved alone: others may have trained on.
@@ -145,7 +145,7 @@ class Link:
         share: Vector = _SHARE * np.clip(missing, np.minimum(self._reach, 0), np.maximum(self._reach, 0))
         return share if finite(share) else np.zeros_like(share)
 
-    def _present(self) -> None:
+    def _present_weights(self) -> None:
         """Until a server answers, offer it the weights that training alone has reached."""
         weights = flat.read(self._parameters)
         if finite(weights):
@@ -159,12 +159,12 @@ class Link:
         for where in [where for where, link in _attached.items() if link is self]:
             del _attached[where]
 
-    def _stepped(self, optimizer: torch.optim.Optimizer, arguments: Any, keywords: Any) -> None:
+    def _after_step(self, optimizer: torch.optim.Optimizer, arguments: Any, keywords: Any) -> None:
         self._steps += 1
         if self._every is not None and self._steps % self._every == 0:
             self.exchange()
 
-    def _begin(self) -> bool:
+    def _begin_training(self) -> bool:
         """Take the server's first weights: they replace ours, and what was trained from others is dropped."""
         if not self.worker.begun:
             return False
@@ -174,11 +174,11 @@ class Link:
             if not np.array_equal(block.values, self._base[block.place]):
                 weights[block.place] = block.values
             self._base[block.place] = block.values
-        self._base += self._write(before, weights) - weights
+        self._base += self._write_weights(before, weights) - weights
         self._begun = True
         return True
 
-    def _write(self, before: Vector, weights: Vector) -> Vector:
+    def _write_weights(self, before: Vector, weights: Vector) -> Vector:
         """Give the parameters these values; return those that they then have, perhaps rounded.
 
         Doubles move by the difference to the values ``before``, so that steps too small for binary32 add up.
@@ -189,7 +189,7 @@ class Link:
             flat.write(self._parameters, weights)
         return flat.read(self._parameters) if self._narrow else weights
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         """Refuse what would be trained and not shared."""
         if sum(flat.real(parameter).numel() for parameter in self._parameters) != len(self._base):
             raise OtherParameters(
@@ -206,7 +206,7 @@ class Link:
                 "add_param_group): close the link and attach again, in every worker, for a new model"
             )
 
-    def _undo(self) -> None:
+    def _undo_steps(self) -> None:
         """Go back to where the last exchange ended; moments that are not finite begin again."""
         flat.write(self._parameters, self._base)
         with torch.no_grad():

@@ -46,7 +46,7 @@ class Optimized:
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
         self._optimizers = copy.deepcopy(list(optimizers))
         self._parameters = trained(self._optimizers)
-        self._clear()
+        self._clear_gradients()
 
     @property
     def manifest(self) -> list[str]:
@@ -72,7 +72,7 @@ class Optimized:
         for parameter in self._parameters:
             real = flat.real(parameter)
             values = mean[place : place + real.numel()]
-            if _absent(values):
+            if _is_absent(values):
                 place += real.numel()
                 continue
             part = torch.from_numpy(values).view_as(real).to(real)
@@ -80,7 +80,7 @@ class Optimized:
             place += real.numel()
         for optimizer in self._optimizers:
             optimizer.step()
-        self._clear()
+        self._clear_gradients()
 
     def save(self) -> bytes:
         """Parameters as they are, and the optimisers' states."""
@@ -111,7 +111,7 @@ class Optimized:
         """The optimisers' states, copies."""
         return [copy.deepcopy(optimizer.state_dict()) for optimizer in self._optimizers]
 
-    def _clear(self) -> None:
+    def _clear_gradients(self) -> None:
         for parameter in self._parameters:
             parameter.grad = None
 
@@ -133,7 +133,7 @@ class Replicated:
                 "that are rounded",
                 stacklevel=4,
             )
-        self._groups = _groups(self._optimizers)
+        self._groups = _identify_groups(self._optimizers)
         self._found: dict[int, dict[int, torch.Tensor | None]] = {}
         """The gradients of each optimiser that has stepped since the last one did."""
         self._optimized = Optimized(self._optimizers)
@@ -151,8 +151,10 @@ class Replicated:
         last = len(self._optimizers) - 1
         self._steps = [vars(optimizer).get("step") for optimizer in self._optimizers]
         for number, optimizer in enumerate(self._optimizers):
-            _replace_step(optimizer, self._step if number == last else partial(self._hold, number))
-        self._adopt()
+            _replace_step(
+                optimizer, self._commit_step if number == last else partial(self._hold_gradients, number)
+            )
+        self._adopt_weights()
 
     @property
     def done(self) -> bool:
@@ -170,27 +172,27 @@ class Replicated:
         """Detach: the optimisers have the state that all members share, and step by themselves again."""
         self.replica.linger(_LINGER)
         self.replica.close()
-        self._adopt()
+        self._adopt_weights()
         for optimizer, state, step in zip(self._optimizers, self._optimized.states(), self._steps):
             vars(optimizer).pop("step", None)
             if step is not None:
                 vars(optimizer)["step"] = step
             optimizer.load_state_dict(state)
 
-    def _step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def _commit_step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Commit the gradients, and go on with the newest weights when more may be committed."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._check()
-        self.replica.commit(self._gradient(), self.version, self._reward)
+        self._check_settings()
+        self.replica.commit(self._read_gradient(), self.version, self._reward)
         while not self.replica.wait(lambda: self.replica.ready or self.replica.done, _PATIENCE):
             pass
-        self._adopt()
+        self._adopt_weights()
         return loss
 
-    def _hold(self, number: int, closure: Callable[[], Any] | None = None) -> None:
+    def _hold_gradients(self, number: int, closure: Callable[[], Any] | None = None) -> None:
         """Take the gradients of an optimiser that steps with the last one: those that it has now count."""
         if closure is not None:
             raise OtherParameters(
@@ -205,7 +207,7 @@ class Replicated:
         own = trained(self._optimizers[number : number + 1])
         self._found[number] = {id(each): None if each.grad is None else each.grad.clone() for each in own}
 
-    def _gradient(self) -> Vector:
+    def _read_gradient(self) -> Vector:
         """Gradients (n,), those that each optimiser found; -0.0 where there is none."""
         found = {id(each): each.grad for each in trained(self._optimizers[-1:])}
         for gradients in self._found.values():
@@ -221,19 +223,19 @@ class Replicated:
                     f"the gradient of parameter {number} {list(parameter.shape)} is sparse, and replicas sum "
                     "dense ones: make its layer with sparse=False"
                 )
-            elif _absent(values := flat.read([gradient])):
+            elif _is_absent(values := flat.read([gradient])):
                 gradient = torch.from_numpy(values + np.float32(0))  # it has one: +0.0 each
             parts.append(gradient)
         return flat.read(parts)
 
-    def _adopt(self) -> None:
+    def _adopt_weights(self) -> None:
         with self.replica.lock:
             self.version = self.replica.version
             self._optimized.give(self._parameters)
 
-    def _check(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse what this member alone would do otherwise."""
-        same = _groups(self._optimizers) == self._groups
+        same = _identify_groups(self._optimizers) == self._groups
         known = {id(parameter) for parameter in self._parameters}
         same = same and all(id(parameter) in known for parameter in trained(self._optimizers))
         if not same or [settings(optimizer) for optimizer in self._optimizers] != self._settings:
@@ -271,13 +273,13 @@ def _replace_step(optimizer: torch.optim.Optimizer, step: Callable[..., Any]) ->
     vars(optimizer)["step"] = torch.compiler.disable(MethodType(hooked, optimizer))
 
 
-def _groups(optimizers: Sequence[torch.optim.Optimizer]) -> list[list[int]]:
+def _identify_groups(optimizers: Sequence[torch.optim.Optimizer]) -> list[list[int]]:
     """Identify what the groups train: a parameter that takes another's place is another one."""
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     return [[id(each) for each in group["params"]] for group in groups]
 
 
-def _absent(values: Vector) -> bool:
+def _is_absent(values: Vector) -> bool:
     """Whether all values are -0.0, as those of a parameter without a gradient."""
     bits = values.view(np.uint32)
     return bool(len(bits) and bits[0] == _NEGATIVE_ZERO and (bits == _NEGATIVE_ZERO).all())
@@ -294,10 +296,10 @@ def settings(optimizer: torch.optim.Optimizer) -> list[str]:
     lines = []
     for number, group in enumerate(optimizer.param_groups):
         values = {key: value for key, value in group.items() if key != "params"}
-        message = ", ".join(f"{key}={_shown(value)}" for key, value in sorted(values.items()))
+        message = ", ".join(f"{key}={_show_value(value)}" for key, value in sorted(values.items()))
         lines.append(f"group {number} of {len(group['params'])}: {message}")
     return lines
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     return repr(value.tolist() if isinstance(value, (torch.Tensor, np.ndarray)) else value)

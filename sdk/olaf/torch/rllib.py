@@ -54,7 +54,7 @@ class Asynchronous:
         """As the learner's, then exchange with the server."""
         if training_data is not None:
             training_data.solve_refs()
-            self._note(training_data.episodes or ())  # before the learner lengthens them
+            self._note_reward(training_data.episodes or ())  # before the learner lengthens them
         result = super().update(*arguments, training_data=training_data, **keywords)  # type: ignore[misc]
         self.link.exchange()
         return result
@@ -64,7 +64,7 @@ class Asynchronous:
         self.link.close()
         super().shutdown()  # type: ignore[misc]
 
-    def _note(self, episodes: Iterable[Any]) -> None:
+    def _note_reward(self, episodes: Iterable[Any]) -> None:
         """Sum up the pieces in which episodes come, and report those that ended."""
         ended = []
         for episode in episodes:

@@ -28,16 +28,16 @@ def parse(text: str) -> Address | Cluster:
     Raises BadAddress for any other form, port 0, and a host name that cannot be resolved.
     """
     if not text.startswith("olaf://"):
-        return _there(text)
+        return _resolve_host(text)
     name, at, engine = text[len("olaf://") :].rpartition("@")
     if not at or not name:
         raise BadAddress(f"{text!r} names no cluster; write olaf://cluster@engine")
     if len(name.encode()) > _CLUSTER_BYTES:
         raise BadAddress(f"cluster name {name!r} is longer than {_CLUSTER_BYTES} bytes")
-    return Cluster(name, _there(engine))
+    return Cluster(name, _resolve_host(engine))
 
 
-def _there(text: str) -> Address:
+def _resolve_host(text: str) -> Address:
     address = host_port(text)
     if not address[1]:
         raise BadAddress(f"{text!r}: no server can be at port 0")

@@ -29,7 +29,7 @@ def share(*addresses: str, port: int = wire.UDP_PORT) -> list[Port]:
     if sys.platform != "linux":
         raise OSError("several addresses over one socket need Linux")
     for address in addresses:
-        _check(address)
+        _check_addresses(address)
     shared = _Shared(port, len(addresses))
     return [shared.alias(address) for address in addresses]
 
@@ -75,7 +75,7 @@ class _Shared(UdpPort):
         if last:
             self.close()
 
-    def _tell(self, run: Run, source: Address, reached: bytes) -> None:
+    def _tell_party(self, run: Run, source: Address, reached: bytes) -> None:
         party = self.parties.get(socket.inet_ntoa(reached)) if reached else None
         if party is not None:
             party.receive(run, source)
@@ -147,7 +147,7 @@ class _Alias:
         self._shared.leave(self._host)
 
 
-def _check(address: str) -> None:
+def _check_addresses(address: str) -> None:
     """Raises BadAddress unless it is an IPv4 address of this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

@@ -29,7 +29,7 @@ class Writer:
     """Makes frames of headers, in memory that it uses again, and of values where they are."""
 
     def __init__(self) -> None:
-        self._room(1)
+        self._grow_room(1)
 
     def run(self, header: wire.Olaf, weights_versions: list[int], blocks: list[memoryview]) -> Frames:
         """One frame for each of ``weights_versions``, from ``header.segment`` on.
@@ -42,7 +42,7 @@ class Writer:
             header.weights_version = weights_versions[0]
             return Frames((memoryview(header.pack()), *blocks), size)
         if count > len(self._heads):
-            self._room(count)
+            self._grow_room(count)
         heads = self._heads[:count]
         heads["same"] = header.pack()[: wire.OLAF_SEGMENT_AT]
         heads["segment"] = _NUMBERS[header.segment : header.segment + count]
@@ -51,9 +51,9 @@ class Writer:
         memory[::2], memory[1::2] = self._each[:count], blocks
         return Frames(memory, size)
 
-    def _room(self, count: int) -> None:
+    def _grow_room(self, count: int) -> None:
         memory = memoryview(bytearray(count * wire.OLAF_BYTES))
-        self._heads = _heads(memory, wire.OLAF_BYTES, count)
+        self._heads = _cut_heads(memory, wire.OLAF_BYTES, count)
         self._each = [memory[at : at + wire.OLAF_BYTES] for at in range(0, len(memory), wire.OLAF_BYTES)]
 
 
@@ -104,7 +104,7 @@ def together(run: Run) -> list[Run]:
         whole = count - 1 if run.size >= wire.OLAF_BYTES else 0
         alone = [run.part(number, number + 1) for number in range(whole, count)]
         return together(run.part(0, whole)) + alone if whole else alone
-    heads = _heads(run.data, run.size, count)
+    heads = _cut_heads(run.data, run.size, count)
     same, segments = heads["same"], heads["segment"]
     alike, numbers = same.tobytes(), _NUMBERS[segments[0] :][:count]
     if alike == count * alike[: wire.OLAF_SEGMENT_AT] and segments.tobytes() == numbers.tobytes():
@@ -117,9 +117,9 @@ def together(run: Run) -> list[Run]:
 
 def weights_versions(run: Run) -> list[int]:
     """The header field ``weights_version`` of each frame."""
-    found: list[int] = _heads(run.data, run.size, len(run))["weights_version"].tolist()
+    found: list[int] = _cut_heads(run.data, run.size, len(run))["weights_version"].tolist()
     return found
 
 
-def _heads(frames: memoryview, each: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+def _cut_heads(frames: memoryview, each: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
     return np.ndarray((count,), _HEADS, frames, strides=(each,))

@@ -67,18 +67,18 @@ def key_of(text: str) -> bytes:
 def signed(message: _Message, key: bytes, member: Address) -> bytes:
     """The message's bytes with its MAC; without a key the MAC stays zero. ``member`` sends or gets it."""
     if key:
-        message.mac = _mac(message.pack()[: -wire.MAC_BYTES], key, member)
+        message.mac = _compute_mac(message.pack()[: -wire.MAC_BYTES], key, member)
     return message.pack()
 
 
 def genuine(datagram: memoryview, size: int, key: bytes, member: Address) -> bool:
     """Whether a control message of ``size`` bytes that ``member`` received has the right MAC for this key."""
     body = bytes(datagram[:size])
-    mac = _mac(body[: -wire.MAC_BYTES], key, member) if key else bytes(wire.MAC_BYTES)
+    mac = _compute_mac(body[: -wire.MAC_BYTES], key, member) if key else bytes(wire.MAC_BYTES)
     return len(body) == size and hmac.compare_digest(mac, body[-wire.MAC_BYTES :])
 
 
-def _mac(body: bytes, key: bytes, member: Address) -> bytes:
+def _compute_mac(body: bytes, key: bytes, member: Address) -> bytes:
     covered = ipaddress.IPv4Address(member[0]).packed + member[1].to_bytes(2, "big") + body
     return hmac.new(key, covered, hashlib.sha256).digest()[: wire.MAC_BYTES]
 
@@ -111,7 +111,7 @@ class Membership:
     def join(self) -> None:
         """Ask to join, from the next tick on; the place held so far stays until the answer."""
         self._own = self._port.reachable(self._cluster.control)
-        self._ask(wire.Action.JOIN)
+        self._ask_control(wire.Action.JOIN)
 
     def admit(self, seconds: float) -> Joined:
         """Join and block until the answer is here; the port serves this membership meanwhile.
@@ -120,20 +120,20 @@ class Membership:
         """
         self.join()
         self._port.serve(self)
-        self._await("the Join", seconds)
+        self._await_answer("the Join", seconds)
         assert self.joined is not None
         return self.joined
 
     def set_threshold(self, threshold: int, seconds: float) -> None:
         """Make H ``threshold``, and block until it is; after :meth:`admit`, and raises as that does."""
         self._wanted = threshold
-        self._ask(wire.Action.SET_H)
+        self._ask_control(wire.Action.SET_H)
         self._port.wake()
-        self._await(f"an H of {threshold}", seconds)
+        self._await_answer(f"an H of {threshold}", seconds)
 
     def leave(self) -> None:
         """Leave the cluster; sent a few times, because no answer is waited for."""
-        message = wire.Leave(wire.Action.LEAVE, self._name(), self.nonce(), bytes(wire.MAC_BYTES))
+        message = wire.Leave(wire.Action.LEAVE, self._pack_name(), self.nonce(), bytes(wire.MAC_BYTES))
         for _ in range(_LEAVES):
             self.send(signed(message, self._key, self._own))
 
@@ -146,7 +146,7 @@ class Membership:
         """How a player of this publisher's weights stands; may be lost."""
         milliseconds = _NOT_KNOWN if age is None else min(round(age * 1000), _NOT_KNOWN - 1)
         message = wire.Report(
-            wire.Action.REPORT, state, self._name(), int(ipaddress.IPv4Address(player[0])), player[1],
+            wire.Action.REPORT, state, self._pack_name(), int(ipaddress.IPv4Address(player[0])), player[1],
             version, lag, milliseconds, self.nonce(), bytes(wire.MAC_BYTES),
         )  # fmt: skip
         self.send(signed(message, self._key, self._own))
@@ -163,11 +163,11 @@ class Membership:
         action = datagram[0]
         try:
             if action == wire.Action.ACK:
-                certain = self._genuine(datagram, wire.ANSWER_BYTES)
-                self._answered(wire.Answer.unpack(datagram), certain)
-            elif action == wire.Action.HALT and self._genuine(datagram, wire.HALT_BYTES):
-                self._halt(wire.Halt.unpack(datagram))
-            elif action == wire.Action.HELP and self._genuine(datagram, wire.HELP_BYTES):
+                certain = self._is_genuine(datagram, wire.ANSWER_BYTES)
+                self._take_answer(wire.Answer.unpack(datagram), certain)
+            elif action == wire.Action.HALT and self._is_genuine(datagram, wire.HALT_BYTES):
+                self._take_halt(wire.Halt.unpack(datagram))
+            elif action == wire.Action.HELP and self._is_genuine(datagram, wire.HELP_BYTES):
                 return wire.Help.unpack(datagram)
         except struct.error:
             pass  # too short: as good as lost
@@ -180,7 +180,7 @@ class Membership:
             empty = bytes(wire.MAC_BYTES)
             message: _Message = wire.SetH(wire.Action.SET_H, self._wanted, nonce, empty)
             if action == wire.Action.JOIN:
-                message = wire.Join(action, self._role, self._name(), self._values, nonce, empty)
+                message = wire.Join(action, self._role, self._pack_name(), self._values, nonce, empty)
             self.send(signed(message, self._key, self._own))
             self._due = self._port.now() + _AGAIN
         return self._due
@@ -194,14 +194,14 @@ class Membership:
         """To the control plane, by its ToS; may be lost."""
         self._port.send(self._cluster.control, message, tos=wire.CONTROL_TOS)
 
-    def _name(self) -> bytes:
+    def _pack_name(self) -> bytes:
         return self._cluster.name.encode()
 
-    def _ask(self, action: int) -> None:
+    def _ask_control(self, action: int) -> None:
         self._request, self.refused = (action, self.nonce()), None
         self._due = self._port.now()
 
-    def _await(self, what: str, seconds: float) -> None:
+    def _await_answer(self, what: str, seconds: float) -> None:
         """Block until the question under way is answered. Raises JoinRefused, NoAnswer."""
         self._port.wait(lambda: self._request is None, seconds)
         where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
@@ -211,14 +211,14 @@ class Membership:
         if self._request is not None:
             raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")
 
-    def _genuine(self, datagram: memoryview, size: int) -> bool:
+    def _is_genuine(self, datagram: memoryview, size: int) -> bool:
         return genuine(datagram, size, self._key, self._own)
 
-    def _halt(self, halt: wire.Halt) -> None:
+    def _take_halt(self, halt: wire.Halt) -> None:
         if halt.nonce > self._told:
             self.halted, self._told = bool(halt.halted), halt.nonce
 
-    def _answered(self, answer: wire.Answer, certain: bool) -> None:
+    def _take_answer(self, answer: wire.Answer, certain: bool) -> None:
         """A refusal counts without a MAC too: a member with the wrong key could not read another one."""
         if (answer.answered, answer.nonce) != self._request:
             return

@@ -53,11 +53,11 @@ class Giver:
             self._version, self._state = None, b""
         return self._version
 
-    def forget(self) -> None:
+    def forget_version(self) -> None:
         """Drop what is kept."""
         self._version, self._state = None, b""
 
-    def give(
+    def give_pieces(
         self,
         datagram: memoryview,
         source: Address,
@@ -72,7 +72,7 @@ class Giver:
         """
         request = wire.Fetch.unpack(datagram)
         if request.what == What.MANIFEST:
-            self._send(source, What.MANIFEST, 0, self._manifest, zlib.crc32(self._manifest), request)
+            self._send_pieces(source, What.MANIFEST, 0, self._manifest, zlib.crc32(self._manifest), request)
             return
         if not member:
             return
@@ -82,9 +82,9 @@ class Giver:
             self.served += 1
         self._last = self._port.now()
         assert self._version is not None
-        self._send(source, What.SNAPSHOT, self._version, self._state, self._checksum, request)
+        self._send_pieces(source, What.SNAPSHOT, self._version, self._state, self._checksum, request)
 
-    def _send(
+    def _send_pieces(
         self, to: Address, what: What, version: int, whole: bytes, checksum: int, request: wire.Fetch
     ) -> None:
         for number in range(request.piece, request.piece + min(request.pieces, _WINDOW)):
@@ -117,8 +117,8 @@ class Taker:
         """Ask for what is missing, when it is due."""
         if now >= self._due:
             self._tries += 1
-            self._requested = self._first()
-            self._ask(now)
+            self._requested = self._first_missing()
+            self._ask_pieces(now)
         return self._due
 
     @property
@@ -126,11 +126,11 @@ class Taker:
         """The giver does not answer."""
         return self._tries > _PATIENCE
 
-    def turn(self, giver: Address) -> None:
+    def turn_to(self, giver: Address) -> None:
         """Go on with another one."""
         self.giver, self._tries, self._due = giver, 0, self.port.now()
 
-    def take(self, datagram: memoryview, source: Address) -> bytes | None:
+    def take_piece(self, datagram: memoryview, source: Address) -> bytes | None:
         """A piece; returns the whole with the last one. Raises struct.error for another datagram."""
         piece = wire.Piece.unpack(datagram)
         if source != self.giver or piece.what != self.what:
@@ -141,33 +141,33 @@ class Taker:
             if piece.piece != 0:
                 if self._whole is not None:  # which is kept there no longer
                     self._whole, self._pieces, self._requested = None, {}, 0
-                    self._ask(self.port.now())
+                    self._ask_pieces(self.port.now())
                 return None
             self._whole, self._pieces, self._size, self._requested = whole, {}, len(body), 1
         self._tries = 0
         self._pieces.setdefault(piece.piece, body)
-        count = self._count()
+        count = self._count_pieces()
         if len(self._pieces) == count:
             joined = b"".join(self._pieces[number] for number in range(count))
             if len(joined) == piece.length and zlib.crc32(joined) == piece.checksum:
                 return joined
             self._whole, self._pieces = None, {}  # begin again
         elif len(self._pieces) >= self._requested - _WINDOW // 2:
-            self._ask(self.port.now())
+            self._ask_pieces(self.port.now())
         return None
 
-    def _count(self) -> int:
+    def _count_pieces(self) -> int:
         assert self._whole is not None
         return max(1, -(-self._whole[1] // self._size)) if self._size else 1
 
-    def _first(self) -> int:
+    def _first_missing(self) -> int:
         """The first piece that is missing."""
         number = 0
         while number in self._pieces:
             number += 1
         return number
 
-    def _ask(self, now: float) -> None:
+    def _ask_pieces(self, now: float) -> None:
         version = 0 if self._whole is None else self._whole[0]
         pieces = 1 if self._whole is None else _WINDOW
         message = wire.Fetch(wire.Talk.FETCH, self.what, version, self._requested, pieces)

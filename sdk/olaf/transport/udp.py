@@ -105,7 +105,7 @@ class UdpPort:
     def reachable(self, peer: Address) -> Address:
         """This port's address as ``peer`` would see it, by the routing table; raises NoAnswer."""
         host, port = self.address
-        return (_source(peer) if host == "0.0.0.0" else host), port
+        return (_find_source(peer) if host == "0.0.0.0" else host), port
 
     def mtu(self, peer: Address) -> int:
         """The MTU by the routing table, else the standard one."""
@@ -142,7 +142,7 @@ class UdpPort:
         if not self._own.here:
             return False
         marked = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", tos))] if tos else []
-        return self._sent((header, body), marked, to)
+        return self._send_datagram((header, body), marked, to)
 
     def send_run(self, to: Address, run: Run) -> int:
         """Stops where the socket's buffer is full or the network refuses."""
@@ -153,7 +153,7 @@ class UdpPort:
                 start += at_once
             if self._segmenting:
                 return min(start, count)
-        while start < count and self._sent(run.part(start, start + 1).memory, [], to):
+        while start < count and self._send_datagram(run.part(start, start + 1).memory, [], to):
             start += 1
         return start
 
@@ -162,7 +162,7 @@ class UdpPort:
         with self.lock:
             self._party = party
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="olaf", daemon=True)
+            self._thread = threading.Thread(target=self._run_thread, name="olaf", daemon=True)
             self._thread.start()
         self.wake()
 
@@ -170,7 +170,7 @@ class UdpPort:
         """Have the thread tick its party at once."""
         with self._changed:
             if self._open:
-                self._signal()
+                self._signal_thread()
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Sleep on the condition."""
@@ -185,23 +185,25 @@ class UdpPort:
             if not self._open:
                 return
             self._open = False
-            self._signal()
+            self._signal_thread()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._socket.close()
         os.close(self._wakeup_read)
         os.close(self._wakeup_write)
 
-    def _signal(self) -> None:
+    def _signal_thread(self) -> None:
         with contextlib.suppress(BlockingIOError):  # then many signals are waiting already
             os.write(self._wakeup_write, b"\0")
 
-    def _sent(self, datagram: Sequence[Bytes], marked: list[tuple[int, int, bytes]], to: Address) -> bool:
+    def _send_datagram(
+        self, datagram: Sequence[Bytes], marked: list[tuple[int, int, bytes]], to: Address
+    ) -> bool:
         """One datagram, of these pieces."""
         try:
             self._socket.sendmsg(datagram, self._origin + marked, 0, to)
         except OSError as failure:
-            self._failed(failure, sum(map(len, datagram)), to)
+            self._report_failure(failure, sum(map(len, datagram)), to)
             return False
         return True
 
@@ -218,11 +220,11 @@ class UdpPort:
                 self._segmenting = False
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
             else:
-                self._failed(failure, run.size, to)
+                self._report_failure(failure, run.size, to)
             return False
         return True
 
-    def _failed(self, failure: OSError, size: int, to: Address) -> None:
+    def _report_failure(self, failure: OSError, size: int, to: Address) -> None:
         if failure.errno == errno.EMSGSIZE and not self._too_large:
             self._too_large = True
             _LOG.warning(
@@ -231,7 +233,7 @@ class UdpPort:
                 to[0],
             )
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         buffer = memoryview(bytearray(_ROOM))[_AHEAD:]
         readable = select.poll()
         readable.register(self._socket, select.POLLIN)
@@ -241,7 +243,7 @@ class UdpPort:
                 if not self._open:
                     return
                 try:
-                    self._receive(buffer)
+                    self._receive_runs(buffer)
                     due = self._party.tick() if self._party else None
                 except Exception:  # of a policy of one's own, for example: what came is as good as lost
                     _LOG.exception("the party at %s:%d has failed; it is served further", *self.address)
@@ -252,7 +254,7 @@ class UdpPort:
                 if descriptor == self._wakeup_read:
                     os.read(self._wakeup_read, 4096)
 
-    def _receive(self, buffer: memoryview) -> None:
+    def _receive_runs(self, buffer: memoryview) -> None:
         """Tell the party what has come, runs of one source and size that follow one another as one."""
         runs: list[tuple[int, int, int, Address, bytes]] = []
         end = 0
@@ -267,16 +269,16 @@ class UdpPort:
                 break
             except OSError:
                 continue  # an ICMP error of an earlier send, for example: the peer is not up yet
-            size, reached = _told(control)
+            size, reached = _read_control(control)
             start, each = end, size or length
             end += length
             if runs and reached == runs[-1][4] and _goes_on(runs[-1], length, each, sender):
                 start, _, each, _, _ = runs.pop()
             runs.append((start, end, each, sender, reached))
         for start, stop, size, source, reached in runs:
-            self._tell(Run(buffer[start:stop], size), source, reached)
+            self._tell_party(Run(buffer[start:stop], size), source, reached)
 
-    def _tell(self, run: Run, source: Address, reached: bytes) -> None:
+    def _tell_party(self, run: Run, source: Address, reached: bytes) -> None:
         """``reached`` is the address it was sent to, if the socket reports it."""
         if self._party:
             self._party.receive(run, source)
@@ -305,13 +307,13 @@ def usual(where: Address | Cluster) -> Address:
         return host_port(text)
     if not isinstance(where, Cluster):
         with contextlib.suppress(NoAnswer):
-            source = _source(where)
+            source = _find_source(where)
             if source != where[0]:
                 return source, wire.UDP_PORT
     return "0.0.0.0", 0
 
 
-def _source(peer: Address) -> str:
+def _find_source(peer: Address) -> str:
     """This machine's address on the way to ``peer``. Raises NoAnswer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -322,7 +324,7 @@ def _source(peer: Address) -> str:
         return str(probe.getsockname()[0])
 
 
-def _told(control: list[tuple[int, int, bytes]]) -> tuple[int, bytes]:
+def _read_control(control: list[tuple[int, int, bytes]]) -> tuple[int, bytes]:
     """The size of datagrams that were received as one, 0 of a single one; and the address they reached."""
     size, reached = 0, b""
     for level, kind, data in control:

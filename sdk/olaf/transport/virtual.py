@@ -70,7 +70,7 @@ class VirtualNetwork:
 
     def arrive(self, time: float, source: Address, to: Address, datagram: bytes) -> None:
         """Deliver a datagram at this time, if there is a port then."""
-        self.at(time, lambda: self._deliver(source, to, datagram))
+        self.at(time, lambda: self._deliver_datagram(source, to, datagram))
 
     def run(self, until: float | None = None, stop: Callable[[], bool] = lambda: False) -> bool:
         """Run events until ``stop`` holds, the time is ``until``, or nothing is left; returns ``stop()``."""
@@ -87,7 +87,7 @@ class VirtualNetwork:
         """The port is closed."""
         self._ports.pop(address, None)
 
-    def _deliver(self, source: Address, to: Address, datagram: bytes) -> None:
+    def _deliver_datagram(self, source: Address, to: Address, datagram: bytes) -> None:
         port = self._ports.get(to)
         if port is not None:
             port.deliver(datagram, source)
@@ -152,7 +152,7 @@ class VirtualPort:
 
     def wake(self) -> None:
         """Tick at this time, after what is running."""
-        self._schedule(self.now())
+        self._schedule_tick(self.now())
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Run the simulation."""
@@ -168,16 +168,16 @@ class VirtualPort:
         """Hand over one datagram, then tick: its arrival may have changed what is due."""
         if self._party is not None:
             self._party.receive(Run(memoryview(datagram)), source)
-            self._tick(self._ticks)
+            self._tick_party(self._ticks)
 
-    def _schedule(self, time: float) -> None:
+    def _schedule_tick(self, time: float) -> None:
         self._ticks += 1
         number = self._ticks
-        self._network.at(time, lambda: self._tick(number))
+        self._network.at(time, lambda: self._tick_party(number))
 
-    def _tick(self, number: int) -> None:
+    def _tick_party(self, number: int) -> None:
         if self._party is None or number != self._ticks:
             return
         due = self._party.tick()
         if due is not None:
-            self._schedule(due)
+            self._schedule_tick(due)

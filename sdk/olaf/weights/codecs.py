@@ -54,19 +54,19 @@ class Patch:
     """New elements, or what is added to them modulo 2**bits."""
     adds: bool
 
-    def applied(self, old: Bits) -> Bits:
+    def apply_to(self, old: Bits) -> Bits:
         """The new elements, where ``old`` were at ``where``."""
         return old + self.values if self.adds else self.values
 
 
-def unsigned(width: int) -> np.dtype[Any]:
+def unsigned_type(width: int) -> np.dtype[Any]:
     """The type of elements of ``width`` bytes, little-endian. Raises BadFrame for another width."""
     if width not in (1, 2, 4, 8):
         raise BadFrame(f"elements cannot have {width} bytes")
     return np.dtype(f"<u{width}")
 
 
-def full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
+def encode_full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
     """All elements, from number ``start`` on, in payloads of up to ``room`` bytes."""
     each = max(min(room // bits.itemsize, MOST), 1)
     each = -(-len(bits) // max(-(-len(bits) // each), 1))
@@ -75,7 +75,7 @@ def full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
         yield Part(Codec.FULL, start + first, len(block), block.tobytes())
 
 
-def absolute(where: Index, values: Bits, room: int) -> Iterator[Part]:
+def encode_set(where: Index, values: Bits, room: int) -> Iterator[Part]:
     """Codec set: elements ``where``, in ascending order, by their new ``values``."""
     gaps, long, ends = _gapped(where)
     size = 1 + 2 * long + values.itemsize
@@ -84,7 +84,7 @@ def absolute(where: Index, values: Bits, room: int) -> Iterator[Part]:
         yield Part(Codec.SET, int(where[start]), stop - start, body)
 
 
-def ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
+def encode_ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
     """Codec ulp: elements ``where``, in ascending order, by the ``steps`` of their bit patterns."""
     width, codes = steps.itemsize, _codes(steps)
     gaps, long, ends = _gapped(where)
@@ -96,7 +96,7 @@ def ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
         yield Part(Codec.ULP, int(where[start]), stop - start, body)
 
 
-def every(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
+def encode_all(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
     """Codec all: every element, from number ``start`` on, by a byte where it moved by less than 128."""
     short = short_steps(old, new)
     far = short == _ABSOLUTE
@@ -105,7 +105,7 @@ def every(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
         yield Part(Codec.ALL, start + first, stop - first, short[first:stop].tobytes() + values.tobytes())
 
 
-def deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
+def encode_deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
     """Codec deflated: the same, with the bytes under a Huffman code of each frame."""
     short = short_steps(old, new)
     far = short == _ABSOLUTE
@@ -134,9 +134,9 @@ def short_steps(old: Bits, new: Bits) -> npt.NDArray[np.int8]:
     return np.where((steps > _ABSOLUTE) & (steps < -_ABSOLUTE), steps, _ABSOLUTE).astype(np.int8)
 
 
-def decode(codec: int, first: int, n: int, width: int, payload: memoryview, length: int) -> Patch:
+def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryview, length: int) -> Patch:
     """A frame's patch of a shard of ``length`` elements. Raises BadFrame; nothing is believed unchecked."""
-    kind = unsigned(width)
+    kind = unsigned_type(width)
     if n < 1 or first + n > length:
         raise BadFrame(f"elements {first} … {first + n - 1} are not within {length}")
     reader = _Reader(payload)
@@ -189,7 +189,7 @@ class _Mixed(Patch):
     far: Index
     absolute: Bits
 
-    def applied(self, old: Bits) -> Bits:
+    def apply_to(self, old: Bits) -> Bits:
         new = old + self.values
         new[self.far] = self.absolute
         return new
@@ -307,7 +307,7 @@ class Digest:
     def __init__(self, key: bytes = b"") -> None:
         self._secret = np.frombuffer(hashlib.blake2b(key, digest_size=16, person=b"weights").digest(), "<u8")
 
-    def of(self, bits: Bits, start: int = 0) -> int:
+    def sum_of(self, bits: Bits, start: int = 0) -> int:
         """Compute the digest of an array whose first element is number ``start``."""
         total = 0
         for first in range(0, len(bits), _CHUNK):
@@ -316,7 +316,7 @@ class Digest:
             total += self._mixed(np.arange(number, number + len(block), dtype=np.uint64), block)
         return total % 2**64
 
-    def change(self, where: Index | slice, old: Bits, new: Bits, start: int = 0) -> int:
+    def sum_change(self, where: Index | slice, old: Bits, new: Bits, start: int = 0) -> int:
         """Compute what to add to a digest when these elements change."""
         if isinstance(where, slice):
             where = np.arange(where.start, where.stop)

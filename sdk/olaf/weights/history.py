@@ -66,7 +66,7 @@ class History:
         """End the threads."""
         self._pool.shutdown()
 
-    def advance(self, state: State, version: int) -> None:
+    def take_version(self, state: State, version: int) -> None:
         """Take a newer version; ``state`` belongs to this history from now on."""
         if not self._state:
             for width, bits in state.items():
@@ -83,7 +83,7 @@ class History:
             self._before, self._state, self.version = self._state, state, version
         self.digest = sum(map(sum, self._sums.values())) % 2**64
 
-    def delta(self, room: int) -> Parts:
+    def encode_delta(self, room: int) -> Parts:
         """What leads from the version before the newest one to it, by the codec that takes least."""
         for width, steps in self._steps.items():
             encode = self._least(width, steps, room)
@@ -91,32 +91,35 @@ class History:
                 yield from ((width, part) for part in parts)
         self._steps, self._before = {}, {}
 
-    def since(self, base: int, room: int) -> Parts:
+    def encode_since(self, base: int, room: int) -> Parts:
         """All elements touched after ``base``, which is not before ``oldest``."""
         for width, changed in self._changed.items():
             state, age = self._state[width], base - self.oldest
             touched = sum(self._mapped(changed, partial(_count_newer, changed, age)))
             if touched * (1 + width) >= len(changed) * width:
-                yield from ((width, part) for part in codecs.full(state, room))
+                yield from ((width, part) for part in codecs.encode_full(state, room))
             elif touched:
                 for parts in self._mapped(changed, partial(_newer, changed, age, state, room)):
                     yield from ((width, part) for part in parts)
 
-    def whole(self, room: int) -> Parts:
+    def encode_whole(self, room: int) -> Parts:
         """All elements."""
         for width, bits in self._state.items():
-            yield from ((width, part) for part in codecs.full(bits, room))
+            yield from ((width, part) for part in codecs.encode_full(bits, room))
 
     def _summed(self, width: int, bits: codecs.Bits, block: slice) -> int:
         """Compute the digest of a block."""
-        return self._digest.of(bits[block], self._layout.place(width) + block.start)
+        return self._digest.sum_of(bits[block], self._layout.first_element(width) + block.start)
 
     def _compare(self, width: int, new: codecs.Bits, version: int, block: slice) -> _Change:
         """Compare a block with the version before, and mark what has changed."""
         old, now = self._state[width][block], new[block]
         differ = old != now
         count = int(np.count_nonzero(differ))
-        start, digest = self._layout.place(width) + block.start, self._sums[width][block.start // _BLOCK]
+        start, digest = (
+            self._layout.first_element(width) + block.start,
+            self._sums[width][block.start // _BLOCK],
+        )
         if not count:
             return _Change(_counted(np.zeros(0, np.int8), len(now)), digest)
         self._changed[width][block][differ] = version - self.oldest
@@ -124,7 +127,7 @@ class History:
             return _Change(_counted(codecs.short_steps(old, now), 0), self._summed(width, new, block))
         where = np.flatnonzero(differ)
         before, after = old[where], now[where]
-        digest += self._digest.change(where, before, after, start)
+        digest += self._digest.sum_change(where, before, after, start)
         return _Change(_counted(codecs.short_steps(before, after), len(now) - count), digest)
 
     def _least(
@@ -145,15 +148,15 @@ class History:
         }
         least = min(sizes, key=lambda name: sizes[name])
         if least == "full":
-            return lambda block: list(codecs.full(new[block], room, block.start))
+            return lambda block: list(codecs.encode_full(new[block], room, block.start))
         if least == "ulp":
 
             def encode(block: slice) -> list[Part]:
                 where = _found(old[block] != new[block], block)
-                return list(codecs.ulps(where, new[where] - old[where], room)) if len(where) else []
+                return list(codecs.encode_ulps(where, new[where] - old[where], room)) if len(where) else []
 
             return encode
-        encoder = codecs.every if least == "all" else codecs.deflated
+        encoder = codecs.encode_all if least == "all" else codecs.encode_deflated
         return lambda block: list(encoder(old[block], new[block], room, block.start))
 
     def _mapped(self, bits: npt.NDArray[np.generic], work: Callable[[slice], T]) -> list[T]:
@@ -172,7 +175,8 @@ class History:
 
 def _found(marks: npt.NDArray[np.bool_], block: slice) -> Index:
     """The numbers of marked elements of a block."""
-    return np.flatnonzero(marks) + block.start
+    found: Index = np.flatnonzero(marks) + block.start
+    return found
 
 
 def _counted(steps: npt.NDArray[np.int8], others: int) -> npt.NDArray[np.int64]:
@@ -192,4 +196,4 @@ def _newer(
 ) -> list[Part]:
     """Encode the elements of a block that changed after ``age``."""
     where = _found(changed[block] > age, block)
-    return list(codecs.absolute(where, state[where], room)) if len(where) else []
+    return list(codecs.encode_set(where, state[where], room)) if len(where) else []

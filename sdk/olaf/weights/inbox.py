@@ -16,7 +16,7 @@ import numpy as np
 from olaf.transport.wire import PARITY_FRAMES, Codec, Manifest
 from olaf.weights import codecs
 from olaf.weights.codecs import BadFrame, Bits, Digest, Index
-from olaf.weights.issues import Frame, repaired
+from olaf.weights.issues import Frame, repair_frame
 from olaf.weights.models import Adopted
 from olaf.weights.tensors import Layout, State
 
@@ -97,11 +97,11 @@ class Staged:
             if n in self.frames
         ]
         if len(lacks) == 1 and others:
-            made = repaired(self.parities.pop(block), others, lacks[0])
+            made = repair_frame(self.parities.pop(block), others, lacks[0])
             if made is not None:
                 self.frames[lacks[0]] = made
 
-    def missing(self) -> list[tuple[int, int]]:
+    def missing_ranges(self) -> list[tuple[int, int]]:
         """Ranges of frames that are not here: first and count."""
         ranges: list[tuple[int, int]] = []
         after = 0
@@ -153,7 +153,7 @@ class Inbox:
         """Install every tensor again."""
         self.dirty = {width: np.ones(len(starts), np.bool_) for width, starts in self._starts.items()}
 
-    def manifest(self, frame: Frame) -> None:
+    def take_manifest(self, frame: Frame) -> None:
         """Take a genuine manifest: of the newest version, perhaps of a publisher that began again."""
         delta, manifest = frame.delta, Manifest.unpack(frame.payload)
         if delta.line != self.line or self._contradicts(frame, manifest):
@@ -171,7 +171,7 @@ class Inbox:
         later = 0 < (frame.olaf.gen_time - self.when) % (1 << 48) < 1 << 47
         return frame.delta.version == self.have and manifest.digest != self._sum and later
 
-    def resume(self, adopted: Adopted, state: State) -> None:
+    def resume_from(self, adopted: Adopted, state: State) -> None:
         """Go on from what was committed before and kept: if it is that, the next digest fits."""
         self.line, self.have, self.when = adopted
         self.newest = self.published = self.have
@@ -181,13 +181,16 @@ class Inbox:
 
     def _total(self, state: State) -> int:
         """The digest of all elements."""
-        return sum(self._digest.of(bits, self._layout.place(width)) for width, bits in state.items()) % 2**64
+        return (
+            sum(self._digest.sum_of(bits, self._layout.first_element(width)) for width, bits in state.items())
+            % 2**64
+        )
 
     def newer_line(self, line: int) -> bool:
         """Whether a publisher's run began after the one that counts."""
         return self.line == 0 or 0 < (line - self.line) % (1 << 32) < _SERIAL
 
-    def take(self, frame: Frame) -> Staged | None:
+    def stage_frame(self, frame: Frame) -> Staged | None:
         """Stage a frame of the line that counts; returns its issue, None where it is not needed."""
         delta = frame.delta
         self.newest = max(self.newest, delta.version)
@@ -206,7 +209,7 @@ class Inbox:
             return None
         return staged
 
-    def path(self) -> list[Staged]:
+    def find_path(self) -> list[Staged]:
         """Issues, whole or not, that lead from what is here to the newest version; empty if none do."""
         have = self.have
         path: list[Staged] = []
@@ -221,7 +224,7 @@ class Inbox:
             have = path[-1].version
         return path
 
-    def advance(self) -> bool:
+    def commit_ready(self) -> bool:
         """Commit what leads on and is whole; whether anything was committed."""
         before = self.counts["committed"]
         for _ in counting():
@@ -246,9 +249,9 @@ class Inbox:
         """The committed version, for another player: its manifest, then its elements."""
         return b"".join([self.proof, *(bits.tobytes() for bits in self.state.values())])
 
-    def given(self, manifest: Frame, elements: memoryview) -> None:
+    def stage_whole(self, manifest: Frame, elements: memoryview) -> None:
         """Stage a whole version from another player; ``manifest`` is the publisher's."""
-        self.manifest(manifest)
+        self.take_manifest(manifest)
         self.newest = max(self.newest, manifest.delta.version)
         self.published = max(self.published, manifest.newest)
         frames: dict[int, Frame] = {}
@@ -261,7 +264,7 @@ class Inbox:
         version = manifest.delta.version
         self.staged[version, 0] = Staged(version, 0, len(frames), frames)
 
-    def sound(self) -> bool:
+    def check_digest(self) -> bool:
         """Whether the committed elements still have their digest; where not, only the whole helps."""
         if self._total(self.state) != self._sum:
             self.counts["unsound"] += 1
@@ -273,7 +276,7 @@ class Inbox:
         manifest = staged.manifest
         assert manifest is not None
         undo: Undo = []
-        state = self.state if staged.base else self._layout.empty()
+        state = self.state if staged.base else self._layout.zero_state()
         try:
             total = self._applied(staged, state, undo)
         except BadFrame:
@@ -303,16 +306,20 @@ class Inbox:
             bits = state.get(delta.width)
             if bits is None:
                 raise BadFrame(f"the model has no elements of {delta.width} bytes")
-            patch = codecs.decode(delta.codec, delta.first, delta.n, delta.width, frame.payload, len(bits))
+            patch = codecs.decode_payload(
+                delta.codec, delta.first, delta.n, delta.width, frame.payload, len(bits)
+            )
             if not staged.base:
-                bits[patch.where] = patch.applied(bits[patch.where])
+                bits[patch.where] = patch.apply_to(bits[patch.where])
                 continue
             old = bits[patch.where].copy()
-            new = patch.applied(old)
+            new = patch.apply_to(old)
             undo.append((delta.width, patch.where, old))
             bits[patch.where] = new
             if not dense:
-                total += self._digest.change(patch.where, old, new, self._layout.place(delta.width))
+                total += self._digest.sum_change(
+                    patch.where, old, new, self._layout.first_element(delta.width)
+                )
             self._touched(delta.width, patch.where)
         return self._total(state) if dense else total % 2**64
 

@@ -37,7 +37,7 @@ _NEWEST_AT = wire.OLAF_BYTES - 2
 """The newest published version, modulo 2**16, in the Olaf header."""
 
 
-def room(mtu: int) -> int:
+def payload_room(mtu: int) -> int:
     """Bytes of payload that fit an IP packet of ``mtu`` bytes, with the status that an engine adds."""
     return mtu - wire.IP_UDP_BYTES - wire.OLAF_STATUS_BYTES - HEADERS
 
@@ -180,7 +180,7 @@ class Frame:
         return version + (self.olaf.weights_version - version) % 2**16
 
 
-def parse(datagram: memoryview) -> Frame:
+def parse_frame(datagram: memoryview) -> Frame:
     """Take a DELTA frame apart. Raises ValueError for what is none, or was changed on its way."""
     try:
         olaf = wire.Olaf.unpack(datagram)
@@ -202,7 +202,7 @@ def parse(datagram: memoryview) -> Frame:
     return Frame(olaf, delta, frame[HEADERS:], raw)
 
 
-def repaired(parity: Frame, others: list[Frame], number: int) -> Frame | None:
+def repair_frame(parity: Frame, others: list[Frame], number: int) -> Frame | None:
     """The frame ``number`` of a block, from its parity and all others of it; None where they do not fit."""
     like = others[0].delta
     sizes = {len(frame.payload) for frame in (parity, *others)}

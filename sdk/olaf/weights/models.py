@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Union, cast
 import numpy as np
 import numpy.typing as npt
 
-from olaf.weights.codecs import Bits, unsigned
+from olaf.weights.codecs import Bits, unsigned_type
 from olaf.weights.tensors import (
     Layout,
     Model,
@@ -88,13 +88,13 @@ class Arrays:
         return Layout(tensors)
 
     def _require_unchanged(self) -> None:
-        if (change := self._first.changed(self._described())) is not None:
+        if (change := self._first.name_change(self._described())) is not None:
             raise OtherLayout(f"the arrays have changed: {change}; begin again with the new ones")
 
     def read(self) -> State:
         """Copy all elements."""
         self._require_unchanged()
-        state = self.layout.empty()
+        state = self.layout.zero_state()
         for tensor in self.layout.own:
             state[tensor.width][tensor.place] = self._bits(tensor)
         return state
@@ -159,10 +159,10 @@ class SafetensorsFile:
     def read(self) -> State:
         """Copy what the file holds now. Raises OtherLayout when it holds another model."""
         stored, metadata = _stored(self._path)
-        change = self._first.changed(_described(self._path, stored, metadata, self._dtype))
+        change = self._first.name_change(_described(self._path, stored, metadata, self._dtype))
         if change is not None:
             raise OtherLayout(f"{self._path} holds another model: {change}; begin again with the new one")
-        state = self.layout.empty()
+        state = self.layout.zero_state()
         data = np.memmap(self._path, np.uint8, "r")
         for tensor in self.layout.own:
             found = stored[self._names[tensor.name]]
@@ -235,12 +235,12 @@ def _type_of(kind: str) -> np.dtype[Any]:
     """What numpy holds elements of this type as: as bits where it has no such type."""
     if kind in ("F64", "F32", "F16"):
         return np.dtype(f"<f{width_of(kind)}")
-    return unsigned(width_of(kind))
+    return unsigned_type(width_of(kind))
 
 
 def _cast(array: npt.NDArray[Any], kind: str) -> Bits:
     """An array's elements as bits of the type that they travel as, rounded to nearest even."""
-    own, wanted = array.reshape(-1), unsigned(width_of(kind))
+    own, wanted = array.reshape(-1), unsigned_type(width_of(kind))
     if own.dtype.kind != "f" or own.dtype == _type_of(kind):
         return own.view(wanted)
     if kind != "BF16":

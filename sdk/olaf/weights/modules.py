@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from olaf.weights.codecs import Bits, unsigned
+from olaf.weights.codecs import Bits, unsigned_type
 from olaf.weights.tensors import (
     Layout,
     OtherLayout,
@@ -62,7 +62,7 @@ class Module:
         """Copy all elements, at the rank that leads; the others give it their parts."""
         values = self._published()
         self._require_unchanged(values)
-        state = self.layout.empty() if self.leads else {}
+        state = self.layout.zero_state() if self.leads else {}
         with torch.no_grad():
             for tensor in self.layout.own:
                 value = values[tensor.name].detach()
@@ -141,7 +141,7 @@ class Module:
         return Layout(described)
 
     def _require_unchanged(self, values: Values) -> None:
-        if (change := self._first.changed(self._described(values))) is not None:
+        if (change := self._first.name_change(self._described(values))) is not None:
             raise OtherLayout(f"the module has changed: {change}; begin again with the new one")
 
 
@@ -224,4 +224,4 @@ def _bits(value: torch.Tensor, kind: str) -> Bits:
     value = value.to(_TYPES.get(kind, value.dtype)).contiguous().cpu()
     width = width_of(kind)
     array = value.reshape(-1).view(_BITS[width]).numpy()
-    return np.asarray(array.view(unsigned(width)))
+    return np.asarray(array.view(unsigned_type(width)))

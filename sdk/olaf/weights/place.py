@@ -105,16 +105,16 @@ def place_of(
     return Place(membership.admit(_JOIN_SECONDS).server, secret, membership)
 
 
-def pack(want: wire.Want, ranges: Iterable[tuple[int, int]], key: bytes, member: Address) -> bytes:
+def pack_want(want: wire.Want, ranges: Iterable[tuple[int, int]], key: bytes, member: Address) -> bytes:
     """Pack a message of the player at ``member``."""
     sent = list(ranges)[:MOST_RANGES]
     want.count = len(sent)
     body = b"".join(wire.Range(first, count).pack() for first, count in sent)
-    want.mac = mac(_covered(want, body), key, member)
+    want.mac = compute_mac(_covered(want, body), key, member)
     return want.pack() + body
 
 
-def unpack(datagram: memoryview, key: bytes, member: Address) -> tuple[wire.Want, Ranges]:
+def unpack_want(datagram: memoryview, key: bytes, member: Address) -> tuple[wire.Want, Ranges]:
     """Take a player's message apart. Raises ValueError for what is none, and for a wrong MAC."""
     try:
         want = wire.Want.unpack(datagram)
@@ -124,13 +124,13 @@ def unpack(datagram: memoryview, key: bytes, member: Address) -> tuple[wire.Want
         raise ValueError("the message is too short") from None
     body = bytes(datagram[wire.WANT_BYTES : wire.WANT_BYTES + want.count * wire.RANGE_BYTES])
     if want.action != wire.WANT_ACTION or not hmac.compare_digest(
-        want.mac, mac(_covered(want, body), key, member)
+        want.mac, compute_mac(_covered(want, body), key, member)
     ):
         raise ValueError("the MAC is wrong")
     return want, [(one.first, one.count) for one in ranges]
 
 
-def mac(message: bytes, key: bytes, member: Address) -> bytes:
+def compute_mac(message: bytes, key: bytes, member: Address) -> bytes:
     """Compute the MAC of a message of the player at ``member``; zero without a key."""
     if not key:
         return bytes(wire.MAC_BYTES)

@@ -58,7 +58,7 @@ class Players:
         self._published: dict[int, float] = {}
         """When versions were published, oldest first."""
 
-    def published(self, version: int, now: float) -> None:
+    def note_version(self, version: int, now: float) -> None:
         """A version begins to be sent."""
         self._published[version] = now
         if len(self._published) > _TIMES:
@@ -69,7 +69,7 @@ class Players:
         when = self._published.get(player.adopted)
         return None if when is None else now - when
 
-    def hear(self, source: Address, want: wire.Want, line: int, now: float) -> Player | None:
+    def take_message(self, source: Address, want: wire.Want, line: int, now: float) -> Player | None:
         """Take a player's message: a new player, or a known one's state; None where there are too many."""
         player = self.all.get(source)
         if player is None:

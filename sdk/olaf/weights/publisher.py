@@ -27,7 +27,7 @@ from olaf.weights.codecs import Digest
 from olaf.weights.history import History
 from olaf.weights.issues import Issue, Parts, Stamp
 from olaf.weights.models import Source, model_of
-from olaf.weights.place import Place, Ranges, open_member, place_of, require_arguments, unpack
+from olaf.weights.place import Place, Ranges, open_member, place_of, require_arguments, unpack_want
 from olaf.weights.players import Players
 from olaf.weights.sending import Lane, Sender, Sent
 from olaf.weights.tensors import State
@@ -133,7 +133,7 @@ class Publisher:
         """As players reach it, where it did not join."""
         self.line = _next_line(self._port.wall())
         """This publisher's run; no two are equal, and a version is known by its line and its number."""
-        self._room = issues.room(mtu or self._port.mtu(_towards(destination)))
+        self._room = issues.payload_room(mtu or self._port.mtu(_towards(destination)))
         self._whole = whole
         self._history = History(self._model.layout, Digest(self._place.key))
         self._players = Players(max_lag)
@@ -226,7 +226,7 @@ class Publisher:
         for datagram in run:
             if is_control(datagram) and datagram[0] == wire.WANT_ACTION:
                 try:
-                    want, ranges = unpack(datagram, self._place.key, source)
+                    want, ranges = unpack_want(datagram, self._place.key, source)
                 except ValueError:
                     self.counters.refused += 1
                     self._name_refused(source)
@@ -247,7 +247,7 @@ class Publisher:
                 self._do(self._advance)
         if now >= self._manifest_due or (now >= self._soon_due and self._sender.outdated):
             self._manifest_due = now + _AGAIN
-            self._sender.again()
+            self._sender.repeat_manifest()
         if now >= self._soon_due:
             self._soon_due = now + _SOON
         if now >= self._look_due:
@@ -290,17 +290,17 @@ class Publisher:
 
     def _hear(self, want: wire.Want, ranges: Ranges, source: Address) -> None:
         known = source in self._players.all and want.line == self.line
-        player = self._players.hear(source, want, self.line, self._port.now())
+        player = self._players.take_message(source, want, self.line, self._port.now())
         if player is None:
             self.counters.refused += 1
             return
         if not player.slow:
-            self._sender.heard(want.got, want.lost)
+            self._sender.adapt_rate(want.got, want.lost)
         newest = self._sender.issue
         if newest is None:
             return
         if not known and not want.count:  # it may have this version of an earlier run: the manifest decides
-            self._sender.repair(newest, [newest.count - 1], source, Lane.URGENT)
+            self._sender.queue_repair(newest, [newest.count - 1], source, Lane.URGENT)
             return
         if player.slow and self._sender.owes(source):
             return
@@ -326,7 +326,7 @@ class Publisher:
             self._do(lambda: self._catch_up(requests.behind))
 
     def _repair(self, issue: Issue, wants: dict[Address, Ranges]) -> None:
-        out = self._sender.out(issue)
+        out = self._sender.frames_out(issue)
         missing = {}
         for source, ranges in wants.items():
             numbers = (n for first, count in ranges for n in range(first, min(first + count, out)))
@@ -335,21 +335,21 @@ class Publisher:
         for source, frames in missing.items():
             much = len(frames) > max(_MOST_OF_ISSUE * issue.count, 2)
             if self._players.all[source].slow or (much and issue.base):
-                self._sender.repair(issue, sorted(frames), source, Lane.SLOW)
+                self._sender.queue_repair(issue, sorted(frames), source, Lane.SLOW)
                 continue
             for number in frames:
                 askers.setdefault(number, []).append(source)
         parities = self._parities(issue, askers) if self._sender.multicast else []
         lane = Lane.URGENT if issue.base else Lane.BEHIND
         if parities:
-            self._sender.repair(issue, parities, None, lane)
+            self._sender.queue_repair(issue, parities, None, lane)
         shared = sorted(number for number, sources in askers.items() if len(sources) > 1)
         if shared:
-            self._sender.repair(issue, shared, None, lane)
+            self._sender.queue_repair(issue, shared, None, lane)
         for source in missing:
             alone = sorted(number for number, sources in askers.items() if sources == [source])
             if alone:
-                self._sender.repair(issue, alone, source, lane)
+                self._sender.queue_repair(issue, alone, source, lane)
 
     def _parities(self, issue: Issue, askers: dict[int, list[Address]]) -> list[int]:
         """Blocks of which players lack different frames: one parity repairs one of each player's.
@@ -399,20 +399,22 @@ class Publisher:
             return
         version, state, when = pending
         base = self._history.version
-        self._history.advance(state, version)
+        self._history.take_version(state, version)
         parts = (
-            self._history.delta(self._room) if base and not self._whole else self._history.whole(self._room)
+            self._history.encode_delta(self._room)
+            if base and not self._whole
+            else self._history.encode_whole(self._room)
         )
         issue = self._issue(base, when, parts)
         with self._port.lock:
             self.counters.issued += 1
             self.counters.frames += issue.count
             self.counters.bytes += issue.total
-            self._players.published(version, self._port.now())
+            self._players.note_version(version, self._port.now())
             if self.counters.issued == 1:
                 self._began = self._port.now()
             self._keep(issue)
-            self._sender.start(issue)
+            self._sender.start_issue(issue)
         self._port.wake()
 
     def _catch_up(self, behind: dict[Address, int]) -> None:
@@ -425,7 +427,7 @@ class Publisher:
                 continue
             issue = self._kept(history.version, base)
             if issue is None:
-                parts = history.since(base, self._room) if base else history.whole(self._room)
+                parts = history.encode_since(base, self._room) if base else history.encode_whole(self._room)
                 issue = self._issue(base, self._port.wall() % 2**48, parts)
             with self._port.lock:
                 self.counters.caught_up += 1
@@ -436,12 +438,12 @@ class Publisher:
     def _give(self, issue: Issue, sources: list[Address]) -> None:
         good = [source for source in sources if not self._players.all[source].slow]
         if len(good) > 1:
-            self._sender.repair(issue, np.arange(issue.count), None, Lane.BEHIND)
+            self._sender.queue_repair(issue, np.arange(issue.count), None, Lane.BEHIND)
         elif good:
-            self._sender.repair(issue, np.arange(issue.count), good[0], Lane.BEHIND)
+            self._sender.queue_repair(issue, np.arange(issue.count), good[0], Lane.BEHIND)
         for source in sources:
             if source not in good:
-                self._sender.repair(issue, np.arange(issue.count), source, Lane.SLOW)
+                self._sender.queue_repair(issue, np.arange(issue.count), source, Lane.SLOW)
 
     def _issue(self, base: int, when: int, parts: Parts) -> Issue:
         stamp = Stamp(self._place.epoch, 0, self.line, self._history.version, base, when)

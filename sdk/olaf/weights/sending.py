@@ -107,16 +107,16 @@ class Sender:
         """Whether the newest issue is not out yet."""
         return self.issue is not None and self._next < self.issue.count
 
-    def start(self, issue: Issue) -> None:
+    def start_issue(self, issue: Issue) -> None:
         """Begin a newer issue, for all players. Of a whole version only the manifest: some may have it."""
         self._last, self.issue = self.issue, issue
         self._next = 0 if issue.base else issue.count - 1
 
-    def out(self, issue: Issue) -> int:
+    def frames_out(self, issue: Issue) -> int:
         """How many of an issue's frames players may ask for."""
         return self._next if issue is self.issue else issue.count
 
-    def repair(self, issue: Issue, frames: Frames, to: Address | None, lane: Lane) -> None:
+    def queue_repair(self, issue: Issue, frames: Frames, to: Address | None, lane: Lane) -> None:
         """Send these frames again, or for the first time to one that was behind; ``to`` None: to all."""
         wanted = np.asarray(frames, np.int64)
         for queued in [one for line in self._lanes.values() for one in line.repairs]:
@@ -133,7 +133,7 @@ class Sender:
         """Whether frames wait that this slow player lacks."""
         return any(one.to == player for one in self._lanes[Lane.SLOW].repairs)
 
-    def heard(self, got: int, lost: int) -> None:
+    def adapt_rate(self, got: int, lost: int) -> None:
         """Take what a player that counts reports as received and missed."""
         now = self.port.now()
         if now - self._changed < _EACH or not got + lost:
@@ -162,7 +162,7 @@ class Sender:
         """Whether players have not been told of the newest published version."""
         return self.newest != self._told
 
-    def again(self) -> None:
+    def repeat_manifest(self) -> None:
         """Send the manifest of the newest issue that is out once more: players that missed all of it learn of
         it, and all of them which version is published by now."""
         issue = self._last if self.busy else self.issue

@@ -22,9 +22,9 @@ from olaf.transport.port import Address, Port, Run
 from olaf.weights.codecs import Digest
 from olaf.weights.inbox import Inbox, Staged
 from olaf.weights.issues import HEADERS, Frame, manifest_bytes, manifest_mac
-from olaf.weights.issues import parse as parse_frame
+from olaf.weights.issues import parse_frame as parse_frame
 from olaf.weights.models import Adopted, SafetensorsFile, Source, model_of, module_of
-from olaf.weights.place import mac, open_member, pack, place_of, require_arguments
+from olaf.weights.place import compute_mac, open_member, pack_want, place_of, require_arguments
 from olaf.weights.tensors import Layout, OtherLayout, Tensor, same_values
 
 _REPORT = 1.0
@@ -104,7 +104,7 @@ class Subscriber:
         self._when = 0
         self._closed = False
         if isinstance(self._model, SafetensorsFile) and self._model.adopted:
-            self._inbox.resume(self._model.adopted, self._model.read())
+            self._inbox.resume_from(self._model.adopted, self._model.read())
             _, self.version, self._when = self._model.adopted
         self._adopting = False
         self._swept = 0
@@ -266,7 +266,7 @@ class Subscriber:
 
     def _sweep(self, inbox: Inbox) -> None:
         """Hold what is installed against what was committed, and that against its digest."""
-        if not inbox.sound():
+        if not inbox.check_digest():
             _LOG.warning("the committed weights changed in memory; all of them are requested")
         installed = self._model.read()
         for width, tensors in self._tensors.items():
@@ -320,7 +320,7 @@ class Subscriber:
     def tick(self) -> float | None:
         """Party: commit what is whole, ask for what is missing, report."""
         now = self._port.now()
-        if not self._adopting and self._inbox.advance():
+        if not self._adopting and self._inbox.commit_ready():
             self._quiet = max(self._quiet * _FASTER, _QUIET)
             self._report_due = min(self._report_due, now + self._random.random() * _BACKOFF)
         dues = [self._ask(now)]
@@ -333,17 +333,17 @@ class Subscriber:
         return min(*dues, self._report_due)
 
     def _sealed(self, message: bytes) -> bytes:
-        return message + mac(message, self._place.key, self._own)
+        return message + compute_mac(message, self._place.key, self._own)
 
     def _give(self, datagram: memoryview, source: Address) -> None:
         """Give another player what it asks for of the committed version."""
         message, given = bytes(datagram[: wire.FETCH_BYTES]), datagram[wire.FETCH_BYTES :]
         inbox = self._inbox
-        if not hmac.compare_digest(given, mac(message, self._place.key, source)):
+        if not hmac.compare_digest(given, compute_mac(message, self._place.key, source)):
             self.counts["fetch"] += 1
         elif inbox.proof and not inbox.broken and inbox.size < _MOST_GIVEN:
             good = inbox.have - _BEHIND
-            self._giver.give(
+            self._giver.give_pieces(
                 memoryview(message), source, True, lambda version: version > good,
                 lambda: (inbox.have, inbox.whole()),
             )  # fmt: skip
@@ -352,7 +352,7 @@ class Subscriber:
         """A piece of another player's version."""
         if self._taker is None or len(datagram) < wire.PIECE_BYTES:
             return
-        whole = self._taker.take(datagram, source)
+        whole = self._taker.take_piece(datagram, source)
         if whole is None:
             return
         self._taker = None
@@ -363,7 +363,7 @@ class Subscriber:
         except ValueError:
             reason = "frame"
         if reason is None and frame.delta.codec == wire.Codec.MANIFEST and not self._inbox.have:
-            self._inbox.given(frame, memoryview(whole)[end:])
+            self._inbox.stage_whole(frame, memoryview(whole)[end:])
         else:
             self.counts[reason or "frame"] += 1
 
@@ -386,8 +386,8 @@ class Subscriber:
         self._warned, self._refused_last = False, ""
         if frame.delta.codec == wire.Codec.MANIFEST:
             self.refusal = None
-            inbox.manifest(frame)
-        staged = inbox.take(frame)
+            inbox.take_manifest(frame)
+        staged = inbox.stage_frame(frame)
         if staged is None:
             if frame.olaf.frame_type == wire.FrameType.INIT:  # to this one alone: it was requested too early
                 self._quiet = min(self._quiet * _SLOWER, _LATEST)
@@ -418,7 +418,7 @@ class Subscriber:
         if manifest.mac != manifest_mac(memoryview(frame.raw), self._place.key, self._place.epoch):
             return "mac"
         if manifest.layout != self._model.layout.digest and not self._takes_variant(manifest.layout):
-            where = self._model.layout.difference(bytes(frame.payload[wire.MANIFEST_BYTES :]))
+            where = self._model.layout.name_difference(bytes(frame.payload[wire.MANIFEST_BYTES :]))
             self.refusal = (
                 f"{self._publisher_name} publishes other tensors: {where}; give both ends the same model and "
                 "the same dtype"
@@ -428,7 +428,7 @@ class Subscriber:
 
     def _takes_variant(self, digest: bytes) -> bool:
         """Whether the publisher knows tied tensors by another one of their names; use those then."""
-        layout = next((one for one in self._model.layout.variants() if one.digest == digest), None)
+        layout = next((one for one in self._model.layout.tied_variants() if one.digest == digest), None)
         if layout is None or self.version:
             return False
         self._model.layout = layout
@@ -445,7 +445,7 @@ class Subscriber:
         if self._adopting or inbox.have >= inbox.newest:
             self._want_due, self._tries = float("inf"), 0
             return float("inf")
-        path = inbox.path()
+        path = inbox.find_path()
         if path:
             self._want_due, self._tries = float("inf"), 0
             return self._ask_for([one for one in path if not one.whole], now)
@@ -460,7 +460,7 @@ class Subscriber:
     def _ask_for(self, issues: list[Staged], now: float) -> float:
         for staged in issues:
             if now >= staged.due:
-                missing = staged.missing()
+                missing = staged.missing_ranges()
                 if not staged.tries:
                     self._lost += sum(count for _, count in missing)
                 self._say(staged.version, staged.base, missing)
@@ -479,7 +479,7 @@ class Subscriber:
             bytes(wire.MAC_BYTES),
         )  # fmt: skip
         self._got = self._lost = 0
-        self._port.send(self.publisher, pack(want, ranges, self._place.key, self._own))
+        self._port.send(self.publisher, pack_want(want, ranges, self._place.key, self._own))
 
 
 def adopt_into(model: Any, where: str, **options: Any) -> Subscriber:

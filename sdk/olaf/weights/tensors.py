@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from olaf.weights.codecs import Bits, unsigned
+from olaf.weights.codecs import Bits, unsigned_type
 
 State = dict[int, Bits]
 """Elements by their width in bytes, widest first."""
@@ -110,15 +110,15 @@ class Layout:
         except (ValueError, TypeError):
             raise OtherLayout("the layout is damaged; give the publisher's layout") from None
 
-    def place(self, width: int) -> int:
+    def first_element(self, width: int) -> int:
         """The number of a width's first element among all elements."""
         return sum(count for other, count in self.counts.items() if other > width)
 
-    def empty(self) -> State:
+    def zero_state(self) -> State:
         """A state of zeros."""
-        return {width: np.zeros(count, unsigned(width)) for width, count in self.counts.items()}
+        return {width: np.zeros(count, unsigned_type(width)) for width, count in self.counts.items()}
 
-    def difference(self, sketch: bytes) -> str:
+    def name_difference(self, sketch: bytes) -> str:
         """Name the first tensor that the end with this ``sketch`` has otherwise."""
         count, sums = int.from_bytes(sketch[:4], "big"), sketch[4:]
         number = f"it has {count} tensors, this model {len(self.own)}"
@@ -132,7 +132,7 @@ class Layout:
         between = "" if len(names) == 1 else f" to {names[-1]}"
         return f"the first difference is at {names[0]}{between}; {number}"
 
-    def changed(self, now: Layout) -> str | None:
+    def name_change(self, now: Layout) -> str | None:
         """Say which tensor is another one ``now``; None where nothing differs."""
         if now.text == self.text:
             return None
@@ -147,7 +147,7 @@ class Layout:
                 return f"{name} is {f'tied to {new.alias}' if new.alias else 'not tied any more'}"
         return None
 
-    def variants(self) -> Iterator[Layout]:
+    def tied_variants(self) -> Iterator[Layout]:
         """The same tensors, each under another one of its tied names: an end may know one of them alone."""
         names: dict[str, list[str]] = {tensor.name: [tensor.name] for tensor in self.own}
         for tensor in self.tensors:
@@ -226,7 +226,7 @@ def _nan(kind: str, *bits: Bits) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Where all of these are NaN."""
     exponent, width = {"F64": 11, "F32": 8, "F16": 5, "BF16": 8}[kind], 8 * width_of(kind)
     infinite = ((1 << exponent) - 1) << (width - 1 - exponent)
-    magnitude = unsigned(width // 8).type((1 << (width - 1)) - 1)
+    magnitude = unsigned_type(width // 8).type((1 << (width - 1)) - 1)
     every = np.ones(len(bits[0]), np.bool_)
     for one in bits:
         every &= (one & magnitude) > infinite

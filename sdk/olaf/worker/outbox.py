@@ -28,7 +28,7 @@ class History:
         self._segments = segments
         self._blocks: list[deque[Vector]] = [deque(maxlen=keep) for _ in range(segments.count)]
 
-    def took(self, segments: range, values: Vector) -> None:
+    def note_weights(self, segments: range, values: Vector) -> None:
         """Newer weights (n,) of neighbouring segments arrived."""
         begin = self._segments.span(segments).start
         for segment in segments:
@@ -109,7 +109,7 @@ class Outbox:
         """Whether nothing is held or on its way."""
         return not self.held_from and not self._flying
 
-    def offer(
+    def offer_update(
         self, gradient: Vector, sending: bool, bases: Sequence[int], mark: Mark, now: float, send: Send
     ) -> int:
         """Send this update (values,), computed from versions ``bases``, or hold what cannot be sent now.
@@ -125,16 +125,18 @@ class Outbox:
                 self._next = mark.seq % count if self._engine or self._wary else 0
                 self._wary = max(0, self._wary - 1)
             self._left = count
-        pieces = self._turn() if sending else []
+        pieces = self._turn_segments() if sending else []
         sent: list[range] = []
         for piece in pieces:
-            done = self._send(piece, self._with_held(piece, gradient), self._bases(piece, bases), mark, send)
+            done = self._send_segments(
+                piece, self._with_held(piece, gradient), self._read_bases(piece, bases), mark, send
+            )
             sent += [piece[:done]] if done else []
-            self._sent(piece[:done], now)
+            self._note_sent(piece[:done], now)
             if done < len(piece):
                 self._pause = now + self._patience
                 break
-        for rest in _others(sent, count):
+        for rest in _list_others(sent, count):
             place = self._segments.span(rest)
             with np.errstate(over="ignore"):  # an infinite sum is sent, refused and forgotten
                 self.held[place] += gradient[place]
@@ -145,24 +147,24 @@ class Outbox:
     def go_on(self, mark: Mark, now: float, send: Send) -> int:
         """Send what is due of what is held; how many frames could not be sent."""
         self._give_up(now)
-        pieces, sent = self._turn(), 0
+        pieces, sent = self._turn_segments(), 0
         for piece in pieces:
             bases = [self.held_from.get(segment, 0) for segment in piece]
-            done = self._send(piece, self.held[self._segments.span(piece)], bases, mark, send)
-            self._sent(piece[:done], now)
+            done = self._send_segments(piece, self.held[self._segments.span(piece)], bases, mark, send)
+            self._note_sent(piece[:done], now)
             sent += done
             if done < len(piece):
                 self._pause = now + self._patience
                 break
         return sum(map(len, pieces)) - sent
 
-    def answered(self, frames: int, now: float, engine: bool = True) -> None:
+    def note_answers(self, frames: int, now: float, engine: bool = True) -> None:
         """Record ``frames`` answers; ``engine``: whether they carried a queue status."""
         self._engine = engine
         self._flying, self._patience = max(0, self._flying - frames), PAUSE
         self._pause = now + self._patience if self._flying or self._left else None
 
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """When ``go_on`` has something to do, if no answer comes."""
         return self._pause if self._left else None
 
@@ -173,7 +175,7 @@ class Outbox:
             self._flying, self._pause = 0, None
             self._patience = min(2 * self._patience, LONGEST_PAUSE)
 
-    def _turn(self) -> list[range]:
+    def _turn_segments(self) -> list[range]:
         """The segments to be sent now, in order."""
         number = min(self._left, self._window - self._flying)
         if number <= 0 or number < min(self._left, self._window // 2):  # many small runs cost more
@@ -193,19 +195,19 @@ class Outbox:
         values: Vector = gradient[place] + self.held[place]
         return values
 
-    def _bases(self, piece: range, bases: Sequence[int]) -> list[int]:
+    def _read_bases(self, piece: range, bases: Sequence[int]) -> list[int]:
         if not self.held_from:
             return list(bases[piece.start : piece.stop])
         return [self.held_from.get(segment, bases[segment]) for segment in piece]
 
-    def _send(self, piece: range, values: Vector, bases: list[int], mark: Mark, send: Send) -> int:
+    def _send_segments(self, piece: range, values: Vector, bases: list[int], mark: Mark, send: Send) -> int:
         kind, flags, first = wire.FrameType.UPDATE, wire.Flag.SUMMED, piece.start
         header = wire.Olaf(
             wire.VERSION, kind, mark.epoch, flags, 1, mark.seq, mark.reward, mark.time, first, 0
         )
         return send(self._writer.run(header, bases, blocks(values, self._segments.size)))
 
-    def _sent(self, segments: range, now: float) -> None:
+    def _note_sent(self, segments: range, now: float) -> None:
         count = len(segments)
         if not count:
             return
@@ -219,7 +221,7 @@ class Outbox:
         self._pause = now + self._patience
 
 
-def _others(segments: list[range], count: int) -> list[range]:
+def _list_others(segments: list[range], count: int) -> list[range]:
     """Runs of the segments below ``count`` that are in none of at most two, which do not overlap."""
     marks = [False] * count
     for piece in segments:

@@ -143,7 +143,7 @@ class Worker:
                 secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
                 self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
                 self.segments = Segments(values, self._membership.admit(wait).segments)
-                self._place()
+                self._take_place()
             else:
                 self._server = where
                 self.segments = Segments(values, segments) if segments else Segments.of(values, mtu)
@@ -161,10 +161,10 @@ class Worker:
         self._unheard: float | None = None
         """Time since which updates have been sent and nothing came."""
         self._patience = _SILENCE
-        self._divided()
+        self._begin_division()
         self._port.serve(self)
 
-    def _divided(self) -> None:
+    def _begin_division(self) -> None:
         """Begin with this division into segments."""
         count = self.segments.count
         self._outbox = Outbox(self.segments, self._port.room)
@@ -234,18 +234,20 @@ class Worker:
                 self.dropped("updates")
                 return not self._outbox.held_from
             now, mark = self._port.now(), self._mark
-            sending = not self._halted and self.control.draw(now)
+            sending = not self._is_halted and self.control.draw(now)
             self.counters.held += not sending
             mark.seq = (mark.seq + 1) % (1 << serial.ROUND_BITS)
             mark.reward, mark.time = as_number(reward), self._port.wall() & _TIME
-            was_due = self._outbox.due()
+            was_due = self._outbox.next_due()
             with np.errstate(all="ignore"):
-                refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
+                refused = self._outbox.offer_update(
+                    gradient, sending, self._adopted, mark, now, self._send_run
+                )
             self.counters.blocked += refused
             self.counters.waited += sending and bool(self._outbox.held_from)
             # The thread must look: for silence, or for what can only be sent after a pause.
             alone = (sending and self._silence.sent(now)) or (
-                was_due is None and self._outbox.due() is not None
+                was_due is None and self._outbox.next_due() is not None
             )
             if sending and self._unheard is None and self._membership is not None:
                 self._unheard, alone = now, True
@@ -284,7 +286,7 @@ class Worker:
         return self._before
 
     @property
-    def _halted(self) -> bool:
+    def _is_halted(self) -> bool:
         return self._membership is not None and self._membership.halted
 
     def poll(self) -> list[Block]:
@@ -329,7 +331,7 @@ class Worker:
     def receive(self, run: Run, source: Address) -> None:
         """Party: ACKs, weights, control messages, or garbage."""
         for piece in (run,) if len(run) == 1 else frames.together(run):
-            self._receive(piece, source)
+            self._receive_run(piece, source)
 
     def tick(self) -> float | None:
         """Party: send what is due, request missing weights, report silence, join again after it."""
@@ -341,13 +343,13 @@ class Worker:
             due.append(self._membership.tick())
             if self._unheard is not None:
                 due.append(self._unheard + self._patience)
-            self._place()
+            self._take_place()
         if self._ask is not None and now >= self._ask:
             self._ask = now + _ASK_AGAIN if self._ask_for_weights() else None
         due.append(self._ask)
-        if not self._halted:
-            self.counters.blocked += self._outbox.go_on(self._mark, now, self._send)
-            due.append(self._outbox.due())
+        if not self._is_halted:
+            self.counters.blocked += self._outbox.go_on(self._mark, now, self._send_run)
+            due.append(self._outbox.next_due())
         if self._server is not None:
             port, count = self._port.address[1], self.segments.count
             if warning := self._silence.tell(now, self._server, self._mark.epoch, port, count):
@@ -362,16 +364,16 @@ class Worker:
         wanted = (segment for segment in self._missing if segment not in self._given)
         self._requested = set(islice(wanted, min(_ASK_FOR, self._outbox.window)))
         for segment in sorted(self._requested):
-            self._introduce(segment, b"")
+            self._introduce_segment(segment, b"")
         return bool(self._missing)
 
-    def _answered(self, segment: int) -> None:
+    def _take_answer(self, segment: int) -> None:
         """The question for a segment's weights; the next ones follow at once."""
         self._requested.discard(segment)
         if not self._requested and self._ask is not None and len(self._given) < len(self._missing):
             self._ask = self._port.now()
 
-    def _place(self) -> None:
+    def _take_place(self) -> None:
         """Take over the last Join's answer; another epoch is another run of the server."""
         joined = self._membership.joined if self._membership is not None else None
         if joined is None or (joined.server, joined.epoch) == (self._server, self._mark.epoch):
@@ -384,13 +386,13 @@ class Worker:
             self._missing = dict.fromkeys(range(self.segments.count))
             self._ask = self._port.now()
 
-    def _send(self, run: Run) -> int:
+    def _send_run(self, run: Run) -> int:
         """How many frames, the first ones, were sent."""
         sent = 0 if self._server is None else self._port.send_run(self._server, run)
         self.counters.sent += sent
         return sent
 
-    def _introduce(self, segment: int, body: memoryview | bytes) -> None:
+    def _introduce_segment(self, segment: int, body: memoryview | bytes) -> None:
         """INIT: the model's length and division; with weights for a server that has none."""
         values, count = self.segments.values, self.segments.count
         init = wire.Init(
@@ -399,7 +401,7 @@ class Worker:
         if self._server is not None:
             self._port.send(self._server, init.pack(), body)
 
-    def _receive(self, run: Run, source: Address) -> None:
+    def _receive_run(self, run: Run, source: Address) -> None:
         """Frames of neighbouring segments; a run that is not all ACKs of ours is taken apart."""
         if is_control(run.data):
             if self._membership is not None:
@@ -424,28 +426,28 @@ class Worker:
         )
         if len(run) > 1 and not (ours and header and header.frame_type == wire.FrameType.ACK):
             for datagram in run:
-                self._receive(Run(datagram), source)
+                self._receive_run(Run(datagram), source)
         elif header is None or not ours:
             self.counters.refused += 1
         elif header.frame_type == wire.FrameType.ACK:
-            self._acknowledged(header, run, start, status)
+            self._take_acks(header, run, start, status)
         elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(wire.Init.unpack(run.data), run)
+            self._take_introduction(wire.Init.unpack(run.data), run)
         else:
             self.counters.refused += 1
 
-    def _acknowledged(self, header: wire.Olaf, run: Run, start: int, status: wire.OlafStatus | None) -> None:
+    def _take_acks(self, header: wire.Olaf, run: Run, start: int, status: wire.OlafStatus | None) -> None:
         """``status`` is the last frame's."""
         self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
-        self._outbox.answered(len(run), self._port.now(), status is not None)
-        self._heard()
+        self._outbox.note_answers(len(run), self._port.now(), status is not None)
+        self._note_answer()
         self._silence.acknowledged(range(header.segment, header.segment + len(run)))
         self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
         self.status = status or self.status
-        self._take(header.segment, run, start)
+        self._take_weights(header.segment, run, start)
 
-    def _heard(self) -> None:
+    def _note_answer(self) -> None:
         """The server answered, perhaps after an outage."""
         if silent := self._silence.heard(self._port.now()):
             self.counters.outages += 1
@@ -453,18 +455,18 @@ class Worker:
             where = "" if self._server is None else f"{self._server[0]}:{self._server[1]} "
             _LOG.warning("%sanswers again after %.0f s", where, silent)
 
-    def _introduced(self, init: wire.Init, run: Run) -> None:
+    def _take_introduction(self, init: wire.Init, run: Run) -> None:
         """Take the server's INIT: its weights, that it has none yet, or that its model differs."""
         self._unheard, self._patience = None, _SILENCE
-        self._heard()
+        self._note_answer()
         if (init.values, init.segments) not in ((0, 0), (self.segments.values, self.segments.count)):
-            self._differs(init)
+            self._take_division(init)
             return
         self._other = None
         start = wire.OLAF_BYTES + (wire.OLAF_STATUS_BYTES if init.flags & wire.Flag.STATUS else 0)
         if len(run.data) > start:
             self._given.clear()
-            self._take(init.segment, run, start)
+            self._take_weights(init.segment, run, start)
             if not self.begun and self._ask is None:
                 self._ask = self._port.now()
         else:
@@ -475,18 +477,18 @@ class Worker:
                 self._versions[init.segment] = None
                 self._missing[init.segment] = None
             if self._initial is not None:
-                self._introduce(init.segment, payload(self._initial[place]))
+                self._introduce_segment(init.segment, payload(self._initial[place]))
                 self._given.add(init.segment)
             self._ask = self._port.now() + _ASK_AGAIN
-        self._answered(init.segment)
+        self._take_answer(init.segment)
 
-    def _differs(self, init: wire.Init) -> None:
+    def _take_division(self, init: wire.Init) -> None:
         """The server's model is another one, or only divided otherwise: then the server is right.
 
         In no segments: those that the engine has for this cluster are too few for the model.
         """
         if not init.segments:
-            self._refuse(
+            self._refuse_model(
                 f"the engine before the parameter server has too short slots for a model of {init.values} "
                 f"values in its cluster's segments: give the testbed's cluster values: {init.values}"
             )
@@ -505,22 +507,22 @@ class Worker:
                 )
             elif theirs.count == init.segments:
                 self.segments = theirs
-                self._divided()
+                self._begin_division()
                 if self._initial is not None:
                     self._ask = self._port.now()
                 return
-        self._refuse(
+        self._refuse_model(
             f"the parameter server trains a model of {init.values} values in {init.segments} segments, "
             f"this one has {self.segments.values} in {self.segments.count}: {why}"
         )
 
-    def _refuse(self, why: str) -> None:
+    def _refuse_model(self, why: str) -> None:
         """Refuse to train this model: ``wait`` raises the reason, the log reports it once."""
         if self._other is None:
             _LOG.warning("%s", why)
         self._other = why
 
-    def _take(self, segment: int, run: Run, start: int) -> None:
+    def _take_weights(self, segment: int, run: Run, start: int) -> None:
         """Weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
         try:
             values = self._reader.values(run, start)
@@ -532,13 +534,13 @@ class Worker:
                 self.counters.refused += 1
                 return
             for number, datagram in enumerate(run):
-                self._take(segment + number, Run(datagram), start)
+                self._take_weights(segment + number, Run(datagram), start)
             return
         now, versions = self._port.now(), frames.weights_versions(run)
         begin = segment * self.segments.size
         known = self._versions[segment : segment + len(run)]
         for (held, version), part in stretches(list(zip(known, versions)), segment):
-            for newer in self._newer(part, held, version, now):
+            for newer in self._find_newer(part, held, version, now):
                 place = self.segments.span(newer)
                 self._weights[place] = values[place.start - begin : place.stop - begin]
                 self._versions[newer.start : newer.stop] = [version] * len(newer)
@@ -549,10 +551,10 @@ class Worker:
                 self._taken[newer.start : newer.stop] = [now] * len(newer)
                 self._fresh.update(newer)
                 if self._keep:
-                    self._history.took(newer, self._weights[place])
+                    self._history.note_weights(newer, self._weights[place])
                 self.counters.newer += len(newer)
 
-    def _newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:
+    def _find_newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:
         """Yield the segments, now of version ``held``, that ``version`` is newer for."""
         if held is None or serial.newer(version, held, serial.VERSION_BITS):
             yield segments

@@ -41,8 +41,8 @@ def applied(parts: Iterable[Part], start: Bits, order: int = 0) -> Bits:
     for number in np.random.default_rng(order).permutation(len(frames)):
         part = frames[number]
         padded = memoryview(part.payload + bytes(5))
-        patch = codecs.decode(part.codec, part.first, part.n, start.itemsize, padded, len(start))
-        state[patch.where] = patch.applied(state[patch.where])
+        patch = codecs.decode_payload(part.codec, part.first, part.n, start.itemsize, padded, len(start))
+        state[patch.where] = patch.apply_to(state[patch.where])
     return state
 
 
@@ -56,10 +56,14 @@ def test_every_codec_gives_back_the_new_bits(width: int, count: int, share: floa
     old = bits(seed, count, width)
     new = changed(old, share, seed)
     where = np.flatnonzero(old != new)
-    ways = [codecs.full(new, ROOM), codecs.every(old, new, ROOM), codecs.deflated(old, new, ROOM)]
+    ways = [
+        codecs.encode_full(new, ROOM),
+        codecs.encode_all(old, new, ROOM),
+        codecs.encode_deflated(old, new, ROOM),
+    ]
     if len(where):
-        ways.append(codecs.absolute(where, new[where], ROOM))
-        ways.append(codecs.ulps(where, new[where] - old[where], ROOM))
+        ways.append(codecs.encode_set(where, new[where], ROOM))
+        ways.append(codecs.encode_ulps(where, new[where] - old[where], ROOM))
     for parts in map(list, ways):
         assert all(len(part.payload) <= ROOM and part.n >= 1 for part in parts)
         assert np.array_equal(applied(parts, old, seed), new)
@@ -71,7 +75,7 @@ def test_gaps_of_any_length_are_kept() -> None:
     new = old.copy()
     new[where] = 7
     for room in (12, 40, 8000):
-        assert np.array_equal(applied(codecs.absolute(where, new[where], room), old), new)
+        assert np.array_equal(applied(codecs.encode_set(where, new[where], room), old), new)
 
 
 def test_a_set_may_be_applied_twice_and_in_between() -> None:
@@ -80,9 +84,9 @@ def test_a_set_may_be_applied_twice_and_in_between() -> None:
         states.append(changed(states[-1], 0.05, number))
     touched = np.flatnonzero(np.any([a != b for a, b in zip(states, states[1:])], axis=0))
     for have in states:
-        once = applied(codecs.absolute(touched, states[-1][touched], ROOM), have)
+        once = applied(codecs.encode_set(touched, states[-1][touched], ROOM), have)
         assert np.array_equal(once, states[-1])
-        assert np.array_equal(applied(codecs.absolute(touched, states[-1][touched], ROOM), once), once)
+        assert np.array_equal(applied(codecs.encode_set(touched, states[-1][touched], ROOM), once), once)
 
 
 @given(st.binary(max_size=80), st.integers(0, 8), st.integers(0, 2000), st.integers(0, 500))
@@ -91,10 +95,10 @@ def test_any_payload_is_a_patch_within_the_shard_or_refused(
 ) -> None:
     old = np.zeros(1000, np.uint16)
     try:
-        patch = codecs.decode(codec, first, n, 2, memoryview(payload), len(old))
+        patch = codecs.decode_payload(codec, first, n, 2, memoryview(payload), len(old))
     except BadFrame:
         return
-    assert patch.applied(old[patch.where]).shape == old[patch.where].shape == (n,)
+    assert patch.apply_to(old[patch.where]).shape == old[patch.where].shape == (n,)
 
 
 @given(st.sampled_from([1, 2, 4, 8]), st.integers(0, 100), st.integers(0, 10**12))
@@ -103,19 +107,19 @@ def test_a_digest_follows_changes_and_tells_states_apart(width: int, seed: int, 
     old = bits(seed, 500, width)
     new = changed(old, 0.1, seed)
     where = np.flatnonzero(old != new)
-    before, after = digest.of(old, start), digest.of(new, start)
-    assert (before + digest.change(where, old[where], new[where], start)) % 2**64 == after
+    before, after = digest.sum_of(old, start), digest.sum_of(new, start)
+    assert (before + digest.sum_change(where, old[where], new[where], start)) % 2**64 == after
     assert (before != after) == bool(len(where))
-    assert digest.of(old, start + 1) != before
-    assert other.of(old, start) != before
+    assert digest.sum_of(old, start + 1) != before
+    assert other.sum_of(old, start) != before
 
 
 def test_elements_that_change_places_have_another_digest() -> None:
     digest = Digest()
-    assert digest.of(np.array([1, 2], np.uint16)) != digest.of(np.array([2, 1], np.uint16))
+    assert digest.sum_of(np.array([1, 2], np.uint16)) != digest.sum_of(np.array([2, 1], np.uint16))
 
 
 @pytest.mark.parametrize("width", [0, 3, 16])
 def test_no_other_widths_are_decoded(width: int) -> None:
     with pytest.raises(BadFrame, match="bytes"):
-        codecs.decode(Codec.FULL, 0, 1, width, memoryview(bytes(16)), 10)
+        codecs.decode_payload(Codec.FULL, 0, 1, width, memoryview(bytes(16)), 10)

@@ -3,7 +3,7 @@
 import click
 
 from olafswitch import __version__, log
-from olafswitch.console.command_line import run, show_usage_error
+from olafswitch.console.command_line import run_command, show_usage_error
 from olafswitch.console.group import VerbGroup
 
 
@@ -18,4 +18,4 @@ def olafswitch() -> None:
 def main() -> None:
     """Run the command line."""
     log.configure()
-    run(olafswitch, show_usage_error)
+    run_command(olafswitch, show_usage_error)

@@ -22,17 +22,17 @@ _AGAIN = 0.01
 """Seconds: by then the callback in which an interrupt was dropped has gone on."""
 
 
-def run(
+def run_command(
     command: click.Command, show: Callable[[click.ClickException], None], words: Sequence[str] | None = None
 ) -> NoReturn:
     """Run ``command`` with ``words``, by default this process's, and exit; ``show`` prints wrong usage."""
-    output.begin()
+    output.begin_output()
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is not text, is not an error.
         sys.stdout.reconfigure(errors="backslashreplace")
     for each in SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
-            signal.signal(each, _interrupt)
+            signal.signal(each, _raise_interrupt)
     sys.unraisablehook = _interrupt_again
     try:
         code = command.main(words, command.name, standalone_mode=False)
@@ -57,7 +57,7 @@ def run(
         if os.environ.get("OLAF_DEBUG"):
             raise
         with suppress(OSError):
-            print_error(OlafError(_refused(error)))
+            print_error(OlafError(_describe_refusal(error)))
         sys.exit(EXIT_FAILED)
     finally:
         _discard_unwritten()
@@ -82,7 +82,7 @@ def show_usage_error(error: click.ClickException) -> None:
     print_error(wrong)
 
 
-def _refused(error: OSError) -> Problem:
+def _describe_refusal(error: OSError) -> Problem:
     """Return what the system says, and where to make room: a write that finds none does not say in which
     file."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -107,11 +107,11 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
         return
-    signal.signal(signal.SIGALRM, _interrupt)
+    signal.signal(signal.SIGALRM, _raise_interrupt)
     signal.setitimer(signal.ITIMER_REAL, _AGAIN)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _raise_interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """A CI system's SIGTERM and a closed terminal's SIGHUP let a verb clean up, as Ctrl-C does."""
     for each in SIGNALS:
         # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.

@@ -20,7 +20,7 @@ _has_document = threading.Event()
 """Set once a document is on the standard output: what parses it expects no second one."""
 
 
-def begin() -> None:
+def begin_output() -> None:
     """A command line begins: nothing of it is printed yet."""
     _has_document.clear()
 
@@ -43,7 +43,7 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
-def show(document: Any, text: str, as_json: bool) -> None:
+def show_result(document: Any, text: str, as_json: bool) -> None:
     """What a verb has done: ``document`` as JSON, or ``text`` for people."""
     if as_json:
         print_json(document)
@@ -51,12 +51,12 @@ def show(document: Any, text: str, as_json: bool) -> None:
         click.echo(text)
 
 
-def counted(number: int, what: str) -> str:
+def count_noun(number: int, what: str) -> str:
     """``number`` things, ``what`` being the word for one of them."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = False) -> Any:
+def make_grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = False) -> Any:
     """Return a table of rich's; columns of numbers are aligned to the right."""
     from rich import box
     from rich.table import Table
@@ -71,7 +71,7 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = Fa
     return made
 
 
-def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A titled :func:`grid`. Cells are never cut."""
     from rich.console import Console
 
@@ -79,7 +79,7 @@ def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> No
     console = Console(highlight=False, width=10_000)
     click.echo(f"\n{title}")
     with console.capture() as shown:
-        console.print(grid(heads, rows, no_wrap=True))
+        console.print(make_grid(heads, rows, no_wrap=True))
     for line in shown.get().splitlines():
         click.echo(f"  {line.rstrip()}")
 
@@ -110,7 +110,7 @@ def log_progress(step: str) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
+def show_progress() -> Iterator[Callable[[str], None]]:
     """:func:`log_progress`, which repeats a step that takes long every 10 s: so an operator sees movement."""
     steps: SimpleQueue[str | None] = SimpleQueue()
 

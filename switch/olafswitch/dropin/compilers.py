@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
-from olafswitch.dropin.options import begin, given, ignored, refused
+from olafswitch.dropin.options import ignore_options, list_ignored, refuse_options, run_command
 
 _FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug",
           "--testJson", "--doNotEmitIncludes", "--nocpp", "-W")  # fmt: skip
@@ -53,8 +53,8 @@ _P4_14 = re.compile(r"^\s*(header_type\s+\w+|field_list\s+\w+|parser\s+\w+)\s*\{
 @click.option("-E", "only_preprocess", is_flag=True, help="Print the preprocessed program only.")
 @click.version_option(__version__, "--version", "-V", message="%(prog)s of olafswitch %(version)s")
 @click.option("-U", "undefined", multiple=True, metavar="MACRO", help="Undefine a macro.")
-@ignored(_FLAGS, _VALUED)
-@refused(_REFUSED_FLAGS, _REFUSED_VALUED)
+@ignore_options(_FLAGS, _VALUED)
+@refuse_options(_REFUSED_FLAGS, _REFUSED_VALUED)
 def compiler(
     file: Path, output: Path | None, include: tuple[Path, ...], defines: tuple[str, ...],
     infos: tuple[str, ...], p4runtime_format: str | None, target: str, arch: str, standard: str,
@@ -70,23 +70,23 @@ def compiler(
     from olafswitch.p4.check.program import check_program
     from olafswitch.p4.compiler import compile_text
     from olafswitch.p4.device_config import as_json
-    from olafswitch.p4.syntax.parse import parse
-    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess
+    from olafswitch.p4.syntax.parse import parse_program
+    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess_file
 
     if standard not in ("p4-16", "p4_16", "16"):
         what = f"--std {standard} is not supported: Olaf compiles P4_16"
         raise BadInput(Problem(what, str(file), "translate the program to P4_16"))
     if not file.is_file():
         raise BadInput(Problem("no such file", str(file)))
-    if dropped := given(unused):
+    if dropped := list_ignored(unused):
         click.echo(f"without effect here: {', '.join(dropped)}", err=True)
     macros = {**parse_defines(defines), **dict.fromkeys(undefined)}
-    text = preprocess(file, include, macros)
+    text = preprocess_file(file, include, macros)
     if only_preprocess:
         click.echo(text, nl=False)
         return
     _check_version(text, file)
-    for pos, what in find_differences(check_program(parse(text), str(file))):
+    for pos, what in find_differences(check_program(parse_program(text), str(file))):
         click.echo(f"{pos}: note: {what}, this compiler as P4_16 says", err=True)
     program = compile_text(text, file=str(file))
     if program.architecture != arch:
@@ -136,4 +136,4 @@ def _as_info(info: Any, name: str, chosen: str | None) -> bytes:
 
 def main(name: str) -> NoReturn:
     """Be ``p4c`` or ``p4c-bm2-ss``."""
-    begin(compiler, name, [word for word in sys.argv[1:] if not _DIAGNOSTICS.fullmatch(word)])
+    run_command(compiler, name, [word for word in sys.argv[1:] if not _DIAGNOSTICS.fullmatch(word)])

@@ -6,14 +6,14 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import log
-from olafswitch.console.command_line import run
+from olafswitch.console import command_line
 
 _WRITTEN: dict[str, str] = {}
 """Options as they are written, by the names of their parameters."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def begin(command: click.Command, name: str, words: Sequence[str]) -> NoReturn:
+def run_command(command: click.Command, name: str, words: Sequence[str]) -> NoReturn:
     """Run one of the commands under its name; wrong usage is one line and exit code 2."""
 
     def show(error: click.ClickException) -> None:
@@ -21,23 +21,23 @@ def begin(command: click.Command, name: str, words: Sequence[str]) -> NoReturn:
 
     log.configure()
     command.name = name
-    run(command, show, words)
+    command_line.run_command(command, show, words)
 
 
-def ignored(flags: Sequence[str], valued: Sequence[str]) -> Decorator:
+def ignore_options(flags: Sequence[str], valued: Sequence[str]) -> Decorator:
     """Options that are accepted without effect; those given reach the command in ``unused``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in flags:
-            function = click.option(option, _place(option), is_flag=True, hidden=True)(function)
+            function = click.option(option, _parameter_name(option), is_flag=True, hidden=True)(function)
         for option in valued:
-            function = click.option(option, _place(option), multiple=True, hidden=True)(function)
+            function = click.option(option, _parameter_name(option), multiple=True, hidden=True)(function)
         return function
 
     return decorate
 
 
-def refused(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
+def refuse_options(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
     """Options that are known and not done, each with its reason."""
 
     def refuse(_: click.Context, option: click.Parameter, value: object) -> None:
@@ -47,7 +47,7 @@ def refused(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in (*flags, *valued):
-            hidden = click.option(name, _place(name), is_flag=name in flags, hidden=True,
+            hidden = click.option(name, _parameter_name(name), is_flag=name in flags, hidden=True,
                                   expose_value=False, callback=refuse)  # fmt: skip
             function = hidden(function)
         return function
@@ -55,12 +55,12 @@ def refused(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
     return decorate
 
 
-def _place(option: str) -> str:
+def _parameter_name(option: str) -> str:
     place = "unused_" + "".join(each if each.isalnum() else "_" for each in option)
     _WRITTEN[place] = option
     return place
 
 
-def given(unused: Mapping[str, Any]) -> list[str]:
+def list_ignored(unused: Mapping[str, Any]) -> list[str]:
     """Return the ignored options that were given."""
     return [_WRITTEN[name] for name, value in unused.items() if value]

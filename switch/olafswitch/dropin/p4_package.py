@@ -33,15 +33,17 @@ def write_package(folder: Path, note: str) -> None:
     pool = descriptor_pool.Default()
     for name in _NAMES:
         file = pool.FindFileByName(f"{name}.proto")
-        needed = [_module(each.name.removesuffix(".proto")) for each in file.dependencies]
+        needed = [_module_name(each.name.removesuffix(".proto")) for each in file.dependencies]
         imports = "\n".join(f"import {each}" for each in needed)
         path = folder / f"{name}_pb2.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = _MODULE.format(note=note, name=_module(name), imports=imports, descriptor=file.serialized_pb)
+        text = _MODULE.format(
+            note=note, name=_module_name(name), imports=imports, descriptor=file.serialized_pb
+        )
         path.write_text(text)
         for package in path.relative_to(folder).parents[:-1]:
             (folder / package / "__init__.py").write_text(_PACKAGE.format(note=note))
 
 
-def _module(name: str) -> str:
+def _module_name(name: str) -> str:
     return f"{name.replace('/', '.')}_pb2"

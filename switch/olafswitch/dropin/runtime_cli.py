@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
-from olafswitch.dropin.options import begin, ignored
+from olafswitch.dropin.options import ignore_options, run_command
 
 _ROLE = "simple_switch_CLI"
 _DEVICES = 256  # ids that are tried: BMv2's Thrift has none, P4Runtime asks for one
@@ -22,7 +22,7 @@ _PROMPT = "RuntimeCmd: "
 )
 @click.option("--device-id", type=click.IntRange(0), help="The switch's.  [default: the one that answers]")
 @click.version_option(__version__, "--version", message="%(prog)s of olafswitch %(version)s")
-@ignored((), ("--json", "--pre"))
+@ignore_options((), ("--json", "--pre"))
 def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unused: Any) -> int:
     """Read commands from the standard input, a line each, and do them on a switch of this machine.
 
@@ -34,7 +34,7 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
     from olafswitch.p4runtime.session import Session
 
     address = f"{thrift_ip}:{thrift_port}"
-    number = _device(address) if device_id is None else device_id
+    number = _find_device(address) if device_id is None else device_id
     failed = False
     with Session.connect(address, number, name=f"device {number}", role=_ROLE) as session:
         session.become_primary(take_over=True)
@@ -58,7 +58,7 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
     return 1 if failed else 0
 
 
-def _device(address: str) -> int:
+def _find_device(address: str) -> int:
     """The lowest id of a device at ``address``. Raises OlafError."""
     import grpc
 
@@ -85,4 +85,4 @@ def _device(address: str) -> int:
 
 def main(name: str) -> NoReturn:
     """Be ``simple_switch_CLI``."""
-    begin(runtime_cli, name, sys.argv[1:])
+    run_command(runtime_cli, name, sys.argv[1:])

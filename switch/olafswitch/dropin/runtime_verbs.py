@@ -27,7 +27,7 @@ from olafswitch.p4runtime.entities import (
     Replica,
     TableEntry,
 )
-from olafswitch.p4runtime.program import Table
+from olafswitch.p4runtime.program import TableInfo
 from olafswitch.p4runtime.session import Session
 
 _Verb = Callable[[Sequence[str]], Iterable[str]]
@@ -211,7 +211,7 @@ class Verbs:
                 return
         raise ValueError(f"table {table.alias} has no such entry")
 
-    def _table(self, name: str) -> Table:
+    def _table(self, name: str) -> TableInfo:
         return look_up(self._session.program.table_named, name)
 
     def _matching(self, words: Sequence[str]) -> TableEntry:
@@ -220,12 +220,12 @@ class Verbs:
         priority = parse_priority(rest.pop()) if table.has_priority else 0
         return TableEntry(table.alias, parse_key(table, rest), priority=priority)
 
-    def _handles(self, table: Table) -> list[TableEntry | None]:
+    def _handles(self, table: TableInfo) -> list[TableEntry | None]:
         if table.alias not in self._entries:
             self._entries[table.alias] = [*self._session.ordered_entries(table.alias)]
         return self._entries[table.alias]
 
-    def _entry(self, table: Table, handle: str) -> TableEntry:
+    def _entry(self, table: TableInfo, handle: str) -> TableEntry:
         handles, number = self._handles(table), parse_number(handle)
         entry = handles[number] if number < len(handles) else None
         if entry is None:
@@ -245,7 +245,7 @@ class Verbs:
             cell = cells[index]
         yield f"{words[0]}[{index}]= ({cell.bytes} bytes, {cell.packets} packets)"
 
-    def _counted(self, name: str) -> Table | None:
+    def _counted(self, name: str) -> TableInfo | None:
         """Return the table whose direct counter has this name."""
         for counter in self._session.program.p4info.direct_counters:
             full = counter.preamble.name

@@ -15,7 +15,7 @@ from olafswitch.p4runtime.entities import (
     TableEntry,
     Ternary,
 )
-from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Table
+from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, TableInfo
 
 _TOP = (1 << 31) - 1  # BMv2's smallest number is the first entry, P4Runtime's the last
 _T = TypeVar("_T")
@@ -62,29 +62,29 @@ def parse_rates(words: Sequence[str]) -> MeterConfig:
         raise ValueError(f"{' '.join(words)}: two RATE:BURST are needed, rates per microsecond") from None
 
 
-def describe_action(action: Action) -> str:
+def describe_action(action: ActionInfo) -> str:
     return f"{action.name:30} [{', '.join(f'{param.name}({param.bits})' for param in action.params)}]"
 
 
-def _hex(value: int, bits: int) -> str:
+def _write_hex(value: int, bits: int) -> str:
     return value.to_bytes((bits + 7) // 8, "big").hex()
 
 
-def describe_call(table: Table, name: str, params: Mapping[str, int]) -> str:
+def describe_call(table: TableInfo, name: str, params: Mapping[str, int]) -> str:
     action = find_table_action(table, name)
     return (
         f"Action entry: {action.name} - {', '.join(f'{params[param.name]:02x}' for param in action.params)}"
     )
 
 
-def dump_entry(table: Table, entry: TableEntry, handle: int) -> Iterator[str]:
+def dump_entry(table: TableInfo, entry: TableEntry, handle: int) -> Iterator[str]:
     """An entry as BMv2's command line prints it; its priorities count from the first entry."""
     yield f"Dumping entry {handle:#x}"
     yield "Match key:"
     width = max(20, *(len(field.name) for field in table.fields))
     for field in table.fields:
         match = entry.match.get(field.name)
-        yield f"* {field.name:{width}}: {field.kind.name:10}{_written(field, match)}"
+        yield f"* {field.name:{width}}: {field.kind.name:10}{_write_match(field, match)}"
     if table.has_priority:
         yield f"Priority: {_TOP - entry.priority}"
     if entry.action:
@@ -93,24 +93,24 @@ def dump_entry(table: Table, entry: TableEntry, handle: int) -> Iterator[str]:
         yield f"Index: {f'member({entry.member})' if entry.member else f'group({entry.group})'}"
 
 
-def _written(field: MatchField, match: Match | int | None) -> str:
+def _write_match(field: MatchField, match: Match | int | None) -> str:
     match match:
         case Exact(value) | Optional(value):
-            return _hex(value, field.bits)
+            return _write_hex(value, field.bits)
         case Lpm(value, length):
-            return f"{_hex(value, field.bits)}/{length}"
+            return f"{_write_hex(value, field.bits)}/{length}"
         case Ternary(value, mask):
-            return f"{_hex(value, field.bits)} &&& {_hex(mask, field.bits)}"
+            return f"{_write_hex(value, field.bits)} &&& {_write_hex(mask, field.bits)}"
         case Range(low, high):
-            return f"{_hex(low, field.bits)} -> {_hex(high, field.bits)}"
+            return f"{_write_hex(low, field.bits)} -> {_write_hex(high, field.bits)}"
     if field.kind is MatchKind.LPM:
-        return _written(field, Lpm(0, 0))
+        return _write_match(field, Lpm(0, 0))
     if field.kind is MatchKind.RANGE:
-        return _written(field, Range(0, (1 << field.bits) - 1))
-    return _written(field, Ternary(0, 0))
+        return _write_match(field, Range(0, (1 << field.bits) - 1))
+    return _write_match(field, Ternary(0, 0))
 
 
-def describe_table(table: Table) -> str:
+def describe_table(table: TableInfo) -> str:
     fields = ", ".join(f"{field.name}({field.kind.name.lower()}, {field.bits})" for field in table.fields)
     return f"{table.name} [{fields}]"
 
@@ -122,7 +122,7 @@ def look_up(lookup: Callable[[str], _T], name: str) -> _T:
         raise ValueError(error.args[0]) from None
 
 
-def find_table_action(table: Table, name: str) -> Action:
+def find_table_action(table: TableInfo, name: str) -> ActionInfo:
     for action in table.actions.values():
         if name in (action.name, action.alias):
             return action
@@ -130,19 +130,19 @@ def find_table_action(table: Table, name: str) -> Action:
     raise ValueError(f"table {table.alias} has no action {name} (known: {known})")
 
 
-def parse_params(action: Action, words: Sequence[str]) -> dict[str, int]:
+def parse_params(action: ActionInfo, words: Sequence[str]) -> dict[str, int]:
     if len(words) != len(action.params):
         raise ValueError(f"action {action.alias} takes {len(action.params)} parameters, not {len(words)}")
     return {param.name: parse_number(word) for param, word in zip(action.params, words, strict=True)}
 
 
-def parse_key(table: Table, words: Sequence[str]) -> dict[str, Match | int]:
+def parse_key(table: TableInfo, words: Sequence[str]) -> dict[str, Match | int]:
     if len(words) != len(table.fields):
         raise ValueError(f"table {table.alias} has {len(table.fields)} key fields, not {len(words)}")
-    return {field.name: _match(field, word) for field, word in zip(table.fields, words, strict=True)}
+    return {field.name: _parse_match(field, word) for field, word in zip(table.fields, words, strict=True)}
 
 
-def _match(field: MatchField, word: str) -> Match:
+def _parse_match(field: MatchField, word: str) -> Match:
     match field.kind:
         case MatchKind.EXACT:
             return Exact(parse_number(word))

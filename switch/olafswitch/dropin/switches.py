@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
-from olafswitch.dropin.options import begin, given, ignored, refused
+from olafswitch.dropin.options import ignore_options, list_ignored, refuse_options, run_command
 
 _FLAGS = ("--log-flush", "--debugger", "--enable-swap", "--disable-swap", "--warn-on-invalid-hdr-read",
           "--ret-zero-on-invalid-hdr-read")  # fmt: skip
@@ -61,8 +61,8 @@ _FILE = click.Path(path_type=Path)
 @click.option("--log-console", is_flag=True, help="Log to the standard output.")
 @click.option("--log-file", type=_FILE, help="Log to this file, with .txt added.")
 @click.version_option(__version__, "--version", "-v", message="%(prog)s of olafswitch %(version)s")
-@ignored(_FLAGS, _VALUED)
-@refused(_REFUSED_FLAGS, _REFUSED_VALUED)
+@ignore_options(_FLAGS, _VALUED)
+@refuse_options(_REFUSED_FLAGS, _REFUSED_VALUED)
 def switch(
     file: Path | None, interfaces: tuple[str, ...], device_id: int, thrift_port: int | None,
     grpc_server_addr: str, grpc_server_ssl: bool, grpc_server_cert: Path | None, grpc_server_key: Path | None,
@@ -85,7 +85,7 @@ def switch(
         raise BadInput(Problem("give the compiled program, or --no-p4", name))
     if drop_port != _DROP_PORT:
         raise BadInput(Problem(f"port {_DROP_PORT} is the drop port", f"--drop-port {drop_port}"))
-    specs = _ports(interfaces, cpu_port, use_files is not None)
+    specs = _parse_ports(interfaces, cpu_port, use_files is not None)
     tls = None
     if grpc_server_ssl:
         if grpc_server_cert is None or grpc_server_key is None:
@@ -93,7 +93,7 @@ def switch(
         tls = addresses.Tls(
             grpc_server_cert, grpc_server_key, grpc_server_cacert if grpc_server_with_client_auth else None
         )
-    program = _program(file) if file is not None else None
+    program = _load_program(file) if file is not None else None
     notes = []
     others: list[str] = []
     if name == "simple_switch":
@@ -111,20 +111,20 @@ def switch(
         notes.append(
             f"no Thrift at port {thrift_port}: P4Runtime, which simple_switch_CLI of this folder speaks"
         )
-    if dropped := given(unused):
+    if dropped := list_ignored(unused):
         notes.append(f"without effect here: {', '.join(dropped)}")
     with ExitStack() as stack:
-        say = stack.enter_context(_log(log_file, log_console))
+        say = stack.enter_context(_open_log(log_file, log_console))
         running = stack.enter_context(
-            lone.running(program, specs, address, tls, device_id, cpu_port, others, as_bmv2=True)
+            lone.run_lone(program, specs, address, tls, device_id, cpu_port, others, as_bmv2=True)
         )
         if pcap is not None:
-            stack.enter_context(_recorded(specs, pcap))
+            stack.enter_context(_record_ports(specs, pcap))
         notes.append(f"device {device_id} at {running.address}, {len(specs)} ports")
         main_thread.serve(lambda: say("\n".join(notes)), lambda: None)
 
 
-def _ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
+def _parse_ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
     """``PORT@INTERFACE``, as the ports of :mod:`olafswitch.ports.spec`."""
     from olafswitch.errors import BadInput, Problem
     from olafswitch.ports import spec
@@ -137,10 +137,10 @@ def _ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
         named = [f"{number}=pcap:{where}_in.pcap,{where}_out.pcap" for number, where in pairs]
     else:
         named = [f"{number}=veth:{where}" for number, where in pairs]
-    return spec.parse(named, cpu_port)
+    return spec.parse_ports(named, cpu_port)
 
 
-def _program(file: Path) -> Any:
+def _load_program(file: Path) -> Any:
     from olafswitch.errors import BadInput, Problem
     from olafswitch.p4.compiler import compile_text
     from olafswitch.p4.device_config import source_of
@@ -156,7 +156,7 @@ def _program(file: Path) -> Any:
 
 
 @contextmanager
-def _log(file: Path | None, console: bool) -> Iterator[Callable[[str], None]]:
+def _open_log(file: Path | None, console: bool) -> Iterator[Callable[[str], None]]:
     """Says a line where BMv2 would log it; without either option, on the standard error."""
     if file is None:
         yield lambda line: click.echo(line, err=not console)
@@ -166,7 +166,7 @@ def _log(file: Path | None, console: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _recorded(ports: Sequence[Any], folder: Path) -> Iterator[None]:
+def _record_ports(ports: Sequence[Any], folder: Path) -> Iterator[None]:
     """Writes what passes each interface to two pcap files of its own, until left."""
     import socket
     import threading
@@ -181,7 +181,7 @@ def _recorded(ports: Sequence[Any], folder: Path) -> Iterator[None]:
         stack.callback(asleep.close)
         rows = []
         for port in (port for port in ports if port.transport is Transport.VETH):
-            listener = capture.listen(Attachment(port.number, port.transport, port.where))
+            listener = capture.listen_at(Attachment(port.number, port.transport, port.where))
             stack.callback(listener.close)
             files = []
             for way in ("in", "out"):
@@ -190,14 +190,14 @@ def _recorded(ports: Sequence[Any], folder: Path) -> Iterator[None]:
                 files.append(PcapWriter(path))
                 stack.callback(files[-1].close)
             rows.append((listener, files))
-        thread = threading.Thread(target=_record, args=(rows, asleep))
+        thread = threading.Thread(target=_record_frames, args=(rows, asleep))
         thread.start()
         stack.callback(thread.join)
         stack.callback(waker.close)
         yield
 
 
-def _record(rows: Sequence[tuple[Any, Sequence[Any]]], until: Any) -> None:
+def _record_frames(rows: Sequence[tuple[Any, Sequence[Any]]], until: Any) -> None:
     import select
 
     from olafswitch.errors import OlafError
@@ -219,7 +219,7 @@ def _record(rows: Sequence[tuple[Any, Sequence[Any]]], until: Any) -> None:
             return
 
 
-def _words(words: Sequence[str]) -> list[str]:
+def _prepare_words(words: Sequence[str]) -> list[str]:
     """The words without ``--``, before the options of BMv2's target; ``--pcap`` may have no folder."""
     made: list[str] = []
     for at, word in enumerate(words):
@@ -232,4 +232,4 @@ def _words(words: Sequence[str]) -> list[str]:
 
 def main(name: str) -> NoReturn:
     """Be ``simple_switch`` or ``simple_switch_grpc``."""
-    begin(switch, name, _words(sys.argv[1:]))
+    run_command(switch, name, _prepare_words(sys.argv[1:]))

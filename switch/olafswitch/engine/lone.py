@@ -12,7 +12,7 @@ from olafswitch.engine.engine import Engine
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import Program
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.agent import serve_devices
 from olafswitch.ports import unix
 from olafswitch.ports.offloads import describe_offloads
 from olafswitch.ports.pcap import why_not_written
@@ -32,7 +32,7 @@ class LoneSwitch:
 
 
 @contextmanager
-def running(
+def run_lone(
     program: Program | None,
     ports: Sequence[PortSpec],
     address: str,
@@ -56,12 +56,12 @@ def running(
         engine.wire_switch(cpu_port)
         switch = EngineSwitch(engine, 0, cpu_port)
         stack.callback(switch.close)
-        agent = serve({device_id: switch}, address, tls, others=others, as_bmv2=as_bmv2)
+        agent = serve_devices({device_id: switch}, address, tls, others=others, as_bmv2=as_bmv2)
         stack.callback(agent.stop)
         if program is not None:
-            agent.load(device_id, program.p4info, program.device_config)
+            agent.load_pipeline(device_id, program.p4info, program.device_config)
         for port in ports:
-            _open(engine, port)
+            _open_ports(engine, port)
             if port.transport is Transport.UNIX:
                 stack.callback(Path(port.where).unlink, missing_ok=True)
             elif port.transport in (Transport.VETH, Transport.NIC) and (
@@ -72,7 +72,7 @@ def running(
         yield LoneSwitch(agent.address, engine)
 
 
-def _open(engine: Engine, port: PortSpec) -> None:
+def _open_ports(engine: Engine, port: PortSpec) -> None:
     try:
         match port.transport:
             case Transport.VETH | Transport.NIC:
@@ -80,7 +80,7 @@ def _open(engine: Engine, port: PortSpec) -> None:
             case Transport.TAP:
                 engine.add_tap(port.number, open_tap(port.where))
             case Transport.UNIX:
-                engine.add_socket(port.number, unix.listen(Path(port.where), SOCK_SEQPACKET))
+                engine.add_socket(port.number, unix.listen_at(Path(port.where), SOCK_SEQPACKET))
             case Transport.PCAP:
                 into, _, out = port.where.partition(",")
                 if out and (reason := why_not_written(Path(out))):

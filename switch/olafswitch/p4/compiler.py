@@ -60,10 +60,10 @@ def compile_program(
 
     Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
     """
-    from olafswitch.p4.syntax.preprocess import preprocess
+    from olafswitch.p4.syntax.preprocess import preprocess_file
 
     progress("preprocessing")
-    return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
+    return compile_text(preprocess_file(source, include, defines), progress, optimize, str(source))
 
 
 def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
@@ -71,9 +71,9 @@ def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
 
     Raises Refused where it is wrong or not supported.
     """
-    from olafswitch.p4.translation import translate
+    from olafswitch.p4.translation import translate_program
 
-    return translate(text, file).p4info
+    return translate_program(text, file).p4info
 
 
 def as_text(info: p4info_pb2.P4Info) -> str:
@@ -89,7 +89,9 @@ def compile_text(
     """As :func:`compile_program`, of a preprocessed program; ``file`` is what its author calls the whole."""
     compiler = cxx()
     key = digest([text, own_digest(), str(compiler), optimize])
-    folder, fresh = build_once("p4", key, lambda work: _build(work, text, file, compiler, optimize, progress))
+    folder, fresh = build_once(
+        "p4", key, lambda work: _build_library(work, text, file, compiler, optimize, progress)
+    )
     info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
     return Program(
         info, text.encode(), folder / "program.so", folder / "program.cpp",
@@ -97,21 +99,23 @@ def compile_text(
     )  # fmt: skip
 
 
-def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
-    from olafswitch.p4.translation import translate
+def _build_library(
+    work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress
+) -> None:
+    from olafswitch.p4.translation import translate_program
 
     progress("checking")
-    made = translate(text, file)
+    made = translate_program(text, file)
     (work / "p4info.txtpb").write_text(as_text(made.p4info))
     (work / "description.json").write_text(json.dumps(made.description))
     (work / "program.cpp").write_text(made.cpp)
     progress("compiling C++")
-    runtime = _runtime(compiler)
+    runtime = _build_runtime(compiler)
     command = [
         *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_NATIVE}", str(work / "program.cpp"),
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
-    _run(command)
+    _run_compiler(command)
 
 
 @cache
@@ -121,19 +125,21 @@ def own_digest() -> str:
     return digest(files)
 
 
-def _runtime(compiler: Compiler) -> Path:
+def _build_runtime(compiler: Compiler) -> Path:
     """The folder with the runtime's object files, the same for all programs."""
     sources = sorted(_NATIVE.glob("*.cpp"))
     key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
 
     def build(work: Path) -> None:
         for source in sources:
-            _run([*compiler.command, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")])
+            _run_compiler(
+                [*compiler.command, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")]
+            )
 
     return build_once("p4-runtime", key, build)[0]
 
 
-def _run(command: list[str]) -> None:
+def _run_compiler(command: list[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafswitch.p4.emit.rows import type_leaves
-from olafswitch.p4.emit.tables import kind
+from olafswitch.p4.emit.tables import table_kind
 from olafswitch.p4.emit.writer import words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -14,7 +14,7 @@ from olafswitch.p4.p4info.describe import Describer
 Row = dict[str, Any]
 
 
-def description(describer: Describer) -> Row:
+def describe_program(describer: Describer) -> Row:
     """What :mod:`olafswitch.p4.switch.native` needs to program the library."""
     ids, inventory = describer.ids, describer.inventory
     places = itertools.count()
@@ -32,7 +32,7 @@ def description(describer: Describer) -> Row:
             for instance in describer.places.user_externs
         ],
         "tables": [
-            _table(table, describer, entries[table])
+            _describe_table(table, describer, entries[table])
             for table in describer.program.tables
             if table in inventory.tables
         ],
@@ -44,49 +44,59 @@ def description(describer: Describer) -> Row:
             }
             for action in inventory.actions
         },
-        "arrays": {extern: _arrays(extern, describer) for extern in describer.places.arrays},
+        "arrays": {extern: _describe_arrays(extern, describer) for extern in describer.places.arrays},
         "value_sets": [
-            {"id": ids.of("value_set", v.name), "place": v.index, "keys": _fields(v.keys), "size": v.size}
+            {
+                "id": ids.of("value_set", v.name),
+                "place": v.index,
+                "keys": _describe_fields(v.keys),
+                "size": v.size,
+            }
             for v in inventory.value_sets
         ],
         "digests": [
-            {"id": ids.of("digest", name), "words": _words(type_)} for name, type_, _ in describer.digests
+            {"id": ids.of("digest", name), "words": _count_words(type_)}
+            for name, type_, _ in describer.digests
         ],
     }
 
 
 def _user_metadata(program: ir.Program) -> list[Row]:
     """Name and width of each field next to the pipeline, the most significant first; v1model has none."""
-    return _flat(program.metadata, "") if program.architecture == "xsa" else []
+    return _flatten_fields(program.metadata, "") if program.architecture == "xsa" else []
 
 
-def _flat(type_: t.Type, path: str) -> list[Row]:
-    base = t.stripped(type_)
+def _flatten_fields(type_: t.Type, path: str) -> list[Row]:
+    base = t.strip_type(type_)
     if not isinstance(base, t.Struct):
         return [{"name": path, "width": t.max_width(base)}]
-    return [row for name, inner in base.fields for row in _flat(inner, f"{path}.{name}" if path else name)]
+    return [
+        row
+        for name, inner in base.fields
+        for row in _flatten_fields(inner, f"{path}.{name}" if path else name)
+    ]
 
 
-def _words(type_: t.Type) -> list[int]:
-    return [words_of(leaf) for _, leaf, _ in type_leaves(t.stripped(type_), "", "")]
+def _count_words(type_: t.Type) -> list[int]:
+    return [words_of(leaf) for _, leaf, _ in type_leaves(t.strip_type(type_), "", "")]
 
 
-def _fields(keys: Sequence[ir.Key]) -> list[Row]:
+def _describe_fields(keys: Sequence[ir.Key]) -> list[Row]:
     return [
         {"name": k.name, "kind": k.kind, "width": t.key_width(k.value.type), "words": words_of(k.value.type)}
         for k in keys
     ]
 
 
-def _table(table: ir.Table, describer: Describer, places: list[int]) -> Row:
+def _describe_table(table: ir.Table, describer: Describer, places: list[int]) -> Row:
     ids = describer.ids
     number = describer.places.action_number
     return {
         "id": ids.of("table", table.name),
         "name": table.name,
         "place": table.index,
-        "kind": kind(table.match_keys),
-        "keys": _fields(table.match_keys),
+        "kind": table_kind(table.match_keys),
+        "keys": _describe_fields(table.match_keys),
         "size": table.size,
         "profile": ids.of("action_profile", table.profile.name) if table.profile else 0,
         "actions": {str(ids.of("action", a.action.name)): number(a.action) for a in table.actions},
@@ -104,7 +114,7 @@ def _table(table: ir.Table, describer: Describer, places: list[int]) -> Row:
     }
 
 
-def _arrays(extern: str, describer: Describer) -> Row:
+def _describe_arrays(extern: str, describer: Describer) -> Row:
     return {
         str(describer.ids.of(extern, instance.name)): {
             "place": at,

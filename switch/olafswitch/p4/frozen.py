@@ -13,22 +13,22 @@ class Frozen:
         dataclass(frozen=True)(cls)
 
 
-def inside(node: Any) -> Iterator[Frozen]:
+def child_nodes(node: Any) -> Iterator[Frozen]:
     """The nodes directly in a node, in the order of its fields."""
     for each in fields(node):
-        yield from _nodes(getattr(node, each.name))
+        yield from _nodes_in(getattr(node, each.name))
 
 
-def everything(node: Frozen) -> Iterator[Frozen]:
+def walk_nodes(node: Frozen) -> Iterator[Frozen]:
     """The node and all that is in it, each before its own."""
     yield node
-    for each in inside(node):
-        yield from everything(each)
+    for each in child_nodes(node):
+        yield from walk_nodes(each)
 
 
-def _nodes(value: Any) -> Iterator[Frozen]:
+def _nodes_in(value: Any) -> Iterator[Frozen]:
     if isinstance(value, Frozen):
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from _nodes(item)
+            yield from _nodes_in(item)

@@ -12,7 +12,7 @@ def is_stand_in(file: Path) -> bool:
         return NOTE.encode() in opened.read(4096)
 
 
-def real(name: str) -> Path | None:
+def find_real(name: str) -> Path | None:
     """The command that PATH has under ``name``, unless it is a stand-in."""
     found = shutil.which(name)
     return Path(found) if found and not is_stand_in(Path(found)) else None

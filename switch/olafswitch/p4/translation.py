@@ -5,11 +5,11 @@ from typing import Any
 
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4.check.program import check_program
-from olafswitch.p4.description import description
+from olafswitch.p4.description import describe_program
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.emit.program import Emitter
 from olafswitch.p4.p4info.describe import Describer
-from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.parse import parse_program
 from olafswitch.p4runtime.protocol import p4info_pb2
 
 
@@ -22,15 +22,15 @@ class Translation:
     description: dict[str, Any]
 
 
-def translate(text: str, file: str) -> Translation:
+def translate_program(text: str, file: str) -> Translation:
     """C++, P4Info and description of a preprocessed program. Raises as :func:`compile_text` does."""
     try:
-        program = check_program(parse(text), file)
+        program = check_program(parse_program(text), file)
         places = Places(program)
         emitter = Emitter(program, places)
         cpp = emitter.write()
         describer = Describer(program, places, emitter.externs.digests)
-        return Translation(cpp, describer.describe(), description(describer))
+        return Translation(cpp, describer.describe(), describe_program(describer))
     except OlafError:
         raise
     except RecursionError:

@@ -33,13 +33,13 @@ class Tls:
         will trust. Raises BadInput with the file that cannot be used, and why."""
         from olafswitch.p4runtime import tls
 
-        pair, authority = self.check()
+        pair, authority = self.read_files()
         made = grpc.ssl_server_credentials([pair], authority, require_client_auth=authority is not None)
         tls.try_handshake(made, self.certificate)
         tls.warn_if_not_valid(self.certificate, pair[1])
         return made
 
-    def check(self) -> tuple[tuple[bytes, bytes], bytes | None]:
+    def read_files(self) -> tuple[tuple[bytes, bytes], bytes | None]:
         """Read key and certificate, and the client authority. Raises BadInput as :meth:`credentials` does."""
         from olafswitch.p4runtime import tls
 
@@ -87,7 +87,7 @@ def check_form(address: str) -> None:
         raise BadInput(Problem("has no path", address, "give unix:PATH"))
 
 
-def check(address: str, tls: Tls | None) -> None:
+def check_address(address: str, tls: Tls | None) -> None:
     """Raises BadInput unless ``address`` is unix:PATH, or HOST:PORT that is loopback or has TLS."""
     check_form(address)
     if socket_of(address) is not None:
@@ -120,7 +120,7 @@ def _host_of(address: str) -> str:
     return host
 
 
-def claim(path: Path) -> None:
+def claim_socket(path: Path) -> None:
     """Make a UNIX socket's folder, for its owner alone.
 
     Raises OlafError when a process listens there already.
@@ -136,12 +136,12 @@ def claim(path: Path) -> None:
         raise OlafError(Problem(what, address, "choose a folder of your own"))
     if path.is_socket():
         with suppress(OSError):
-            unix.connect(path, SOCK_STREAM, 1.0).close()
+            unix.connect_to(path, SOCK_STREAM, 1.0).close()
             what = "cannot listen: another process does already"
             raise OlafError(Problem(what, address, "end it, or choose another address"))
 
 
-def short(address: str) -> tuple[str, int | None]:
+def shorten_address(address: str) -> tuple[str, int | None]:
     """``address`` as gRPC takes it, and a descriptor to keep open while it is used.
 
     A longer path than the kernel takes, and a folder whose name gRPC would not take as it is, go by way of
@@ -159,7 +159,7 @@ def why_not_bound(address: str) -> str:
     itself."""
     unspoken = "the address cannot be bound"
     try:
-        name, folder = short(address)
+        name, folder = shorten_address(address)
         path = socket_of(name)
         if path is None:
             host, _, port = name.rpartition(":")

@@ -5,18 +5,18 @@ refuses the empty string and values wider than the P4Info says.
 """
 
 
-def encode(value: int) -> bytes:
+def encode_unsigned(value: int) -> bytes:
     """Return the canonical binary string of an unsigned ``value``."""
     return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
 
 
-def decode(string: bytes, bits: int) -> int:
+def decode_unsigned(string: bytes, bits: int) -> int:
     """Return the value of a binary string for a ``bit<bits>``. Raises ValueError, saying what is wrong."""
     if not string:
         raise ValueError("the value is an empty byte string")
     value = int.from_bytes(string, "big")
     if value >> bits:
-        raise ValueError(f"the value {shown(value)} does not fit in {bits} bits")
+        raise ValueError(f"the value {show_value(value)} does not fit in {bits} bits")
     return value
 
 
@@ -32,11 +32,11 @@ def decode_signed(string: bytes, bits: int) -> int:
         raise ValueError("the value is an empty byte string")
     value = int.from_bytes(string, "big", signed=True)
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ValueError(f"the value {shown(value)} does not fit in {bits} signed bits")
+        raise ValueError(f"the value {show_value(value)} does not fit in {bits} signed bits")
     return value
 
 
-def shown(value: int) -> str:
+def show_value(value: int) -> str:
     """``value`` in hexadecimal, cut short: it may have come from anyone."""
     text = hex(value)
     return text if len(text) <= 40 else text[:40] + "…"

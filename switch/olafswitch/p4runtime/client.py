@@ -12,7 +12,7 @@ import grpc
 from google.rpc import code_pb2
 
 from olafswitch.p4runtime import address as addresses
-from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, p4runtime_stub, uint128
+from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, p4runtime_stub, uint128_fields
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -41,7 +41,7 @@ class StreamEnded(Exception):
         self.message = message
 
 
-class Client:
+class StreamClient:
     """One device's client; ``election_id`` is None for one that never becomes primary.
 
     Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
@@ -63,7 +63,7 @@ class Client:
         self.timeout = timeout
         self._elects = election_id is not None
         try:
-            name, self._folder = addresses.short(address)
+            name, self._folder = addresses.shorten_address(address)
         except OSError as error:
             raise StreamEnded("UNAVAILABLE", f"{address}: {error.strerror}") from None
         program = ("grpc.primary_user_agent", f"olafswitch pid {os.getpid()}")
@@ -76,29 +76,31 @@ class Client:
         self.arbitration: Any = None
         self.changed = threading.Condition()
         try:
-            self._open()
+            self._open_stream()
         except BaseException:
             self.tear_down()
             raise
 
-    def _open(self) -> None:
+    def _open_stream(self) -> None:
         """Open the stream, introduce this controller and wait for the switch's answer. Raises StreamEnded."""
         self.stream_out_q: queue.Queue[Any] = queue.Queue()
         self.stream_in_q: dict[str, queue.Queue[Any]] = {
             kind: queue.Queue(_MAX_QUEUED) for kind in _STREAM_KINDS
         }
         self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None), wait_for_ready=True)
-        self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
+        self.stream_recv_thread = threading.Thread(
+            target=self._receive_messages, name="p4runtime", daemon=True
+        )
         self.stream_recv_thread.start()
         # The first message to a new controller is the answer to it.
-        self._arbitrate(lambda answer: True)
+        self._send_arbitration(lambda answer: True)
 
-    def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
+    def _send_arbitration(self, is_answer: Callable[[Any], bool]) -> None:
         wanted: dict[str, Any] = {"device_id": self.device_id}
         if self.role:
             wanted["role"] = {"name": self.role}
         if self._elects:
-            wanted["election_id"] = uint128(self.election_id)
+            wanted["election_id"] = uint128_fields(self.election_id)
         request = p4runtime_pb2.StreamMessageRequest(arbitration=wanted)
         with self.changed:
             self.arbitration = None
@@ -117,7 +119,7 @@ class Client:
         request.role = self.role
         if rollback:
             request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
-        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**uint128(self.election_id)))
+        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**uint128_fields(self.election_id)))
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
@@ -130,9 +132,9 @@ class Client:
         """Arbitrate again with another election id. Raises StreamEnded."""
         self.election_id = election_id
         self._elects = True
-        self._arbitrate(self._settles)
+        self._send_arbitration(self._settles_election)
 
-    def _settles(self, message: Any) -> bool:
+    def _settles_election(self, message: Any) -> bool:
         """Return whether ``message`` answers our election id, and does not report an earlier change of
         others.
 
@@ -167,7 +169,7 @@ class Client:
             except queue.Empty:
                 return
             if message is None:
-                self._put(kind, None)
+                self._put_message(kind, None)
                 return
             yield message
 
@@ -187,7 +189,7 @@ class Client:
             os.close(self._folder)
             self._folder = None
 
-    def _receive(self) -> None:
+    def _receive_messages(self) -> None:
         ended = StreamEnded("UNAVAILABLE", "the switch closed the stream")
         try:
             for message in self.stream:
@@ -197,7 +199,7 @@ class Client:
                         self.arbitration = message.arbitration
                         self.changed.notify_all()
                 else:
-                    self._put(kind if kind in self.stream_in_q else "unknown", message)
+                    self._put_message(kind if kind in self.stream_in_q else "unknown", message)
         except grpc.RpcError as error:
             ended = StreamEnded(error.code().name, error.details() or "")
         finally:
@@ -205,9 +207,9 @@ class Client:
                 self.ended = ended
                 self.changed.notify_all()
             for kind in self.stream_in_q:
-                self._put(kind, None)
+                self._put_message(kind, None)
 
-    def _put(self, kind: str, message: Any) -> None:
+    def _put_message(self, kind: str, message: Any) -> None:
         """Keep the newest messages: a slow reader must not make the process grow."""
         waiting = self.stream_in_q[kind]
         while True:

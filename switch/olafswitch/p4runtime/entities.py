@@ -104,7 +104,7 @@ class TableEntry:
         return self.table, self.match, self.priority
 
     def __str__(self) -> str:
-        fields = " ".join(f"{name}={_shown(match)}" for name, match in self.match.items())
+        fields = " ".join(f"{name}={_show_match(match)}" for name, match in self.match.items())
         call = (
             f" -> {self.action}({', '.join(f'{n}={v}' for n, v in self.params.items())})"
             if self.action
@@ -137,7 +137,7 @@ class MulticastGroup:
     replicas: Iterable[Replica] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "replicas", _sorted(self.replicas))
+        object.__setattr__(self, "replicas", _sort_replicas(self.replicas))
 
     def __str__(self) -> str:
         return f"multicast group {self.group_id}"
@@ -152,7 +152,7 @@ class CloneSession:
     packet_length: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "replicas", _sorted(self.replicas))
+        object.__setattr__(self, "replicas", _sort_replicas(self.replicas))
 
     def __str__(self) -> str:
         return f"clone session {self.session_id}"
@@ -186,11 +186,11 @@ def _matches_all(match: Match) -> bool:
     )
 
 
-def _sorted(replicas: Iterable[Replica]) -> tuple[Replica, ...]:
+def _sort_replicas(replicas: Iterable[Replica]) -> tuple[Replica, ...]:
     return tuple(sorted(replicas, key=lambda replica: (replica.egress_port, replica.instance)))
 
 
-def _shown(match: Match | int) -> str:
+def _show_match(match: Match | int) -> str:
     if isinstance(match, Exact | Optional):
         return f"{match.value:#x}"
     if isinstance(match, Lpm):

@@ -64,7 +64,7 @@ class WriteFailed(OlafError):
         )
 
 
-def details(rpc_error: Any) -> list[tuple[str, str]]:
+def failure_details(rpc_error: Any) -> list[tuple[str, str]]:
     """(code, message) of each update of a failed batch, as the switch reported them; [] if it did not."""
     for name, value in rpc_error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":

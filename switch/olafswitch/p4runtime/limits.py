@@ -17,7 +17,7 @@ ANSWER_BYTES = 1 << 20
 """A ReadResponse is sent when it reaches this size; gRPC clients take 4 MB by default."""
 
 
-def streams(devices: int) -> int:
+def most_streams(devices: int) -> int:
     """StreamChannels open at a time, of all devices together: of each some controllers and who looks on."""
     return max(48, 16 * devices)
 
@@ -35,7 +35,7 @@ class Budget:
     def __init__(self, left: int | None = None) -> None:
         self._left = left
 
-    def spend(self, entities: int) -> None:
+    def spend_entities(self, entities: int) -> None:
         """Go through ``entities`` more. Raises TooMany."""
         if self._left is not None:
             self._left -= entities

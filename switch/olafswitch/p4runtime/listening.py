@@ -20,7 +20,7 @@ TOKEN = "authorization"
 """Metadata of a call with a token: ``Bearer TOKEN``."""
 
 
-class Listener:
+class ServerPort:
     """A port of a gRPC server. A UNIX socket is its owner's from the start."""
 
     def __init__(self, server: Any, address: str, tls: Tls | None = None) -> None:
@@ -31,10 +31,10 @@ class Listener:
         if self._path is not None:
             self._path = self._path.absolute()
             address = addresses.of_socket(self._path)
-            addresses.claim(self._path)
+            addresses.claim_socket(self._path)
         mask = os.umask(0o177)
         try:
-            name, self._folder = addresses.short(address)
+            name, self._folder = addresses.shorten_address(address)
             if credentials is None:
                 port = server.add_insecure_port(name)
             else:

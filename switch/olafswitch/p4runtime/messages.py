@@ -10,16 +10,16 @@ from olafswitch.p4runtime import bytestrings, values
 from olafswitch.p4runtime import dataplane as dp
 from olafswitch.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafswitch.p4runtime.plain import EntryRequest, FieldRequest, entry_request
-from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Program, Table
+from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, ProgramInfo, TableInfo
 
 
-def put_entity(message: Any, program: Program, entity: Entity) -> None:
+def put_entity(message: Any, program: ProgramInfo, entity: Entity) -> None:
     """Fill a ``p4.v1.Entity`` with a named entity. Raises ValueError."""
     match entity:
         case TableEntry():
             _put_entry(message.table_entry, program, entity)
         case DefaultAction():
-            table = _table(program, entity.table)
+            table = _find_table(program, entity.table)
             message.table_entry.table_id = table.id
             message.table_entry.is_default_action = True
             if entity.action:
@@ -35,31 +35,33 @@ def put_entity(message: Any, program: Program, entity: Entity) -> None:
             _put_replicas(session, entity.replicas)
 
 
-def counted_from_entity(program: Program, entity: Any) -> tuple[Entity, dp.CounterData | None]:
+def counted_from_entity(program: ProgramInfo, entity: Any) -> tuple[Entity, dp.CounterData | None]:
     """Return the named entity of a ``p4.v1.Entity``, and a table entry's direct counter if it has one.
 
     Raises ValueError for what has no typed form.
     """
     if entity.WhichOneof("entity") != "table_entry":
-        return _replication(entity), None
+        return _read_replication(entity), None
     plain = entry_request(entity.table_entry)
     return _named_entry(program, plain), plain.counter
 
 
-def _replication(message: Any) -> Entity:
+def _read_replication(message: Any) -> Entity:
     engine = message.packet_replication_engine_entry
     match engine.WhichOneof("type"):
         case "multicast_group_entry":
             group = engine.multicast_group_entry
-            return MulticastGroup(group.multicast_group_id, _replicas(group.replicas))
+            return MulticastGroup(group.multicast_group_id, _read_replicas(group.replicas))
         case "clone_session_entry":
             session = engine.clone_session_entry
-            return CloneSession(session.session_id, _replicas(session.replicas), session.packet_length_bytes)
+            return CloneSession(
+                session.session_id, _read_replicas(session.replicas), session.packet_length_bytes
+            )
         case _:
             raise ValueError(f"an entity of kind {message.WhichOneof('entity')} has no typed form")
 
 
-def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultAction:
+def _named_entry(program: ProgramInfo, plain: EntryRequest) -> TableEntry | DefaultAction:
     table = program.tables.get(plain.table_id)
     if table is None:
         raise ValueError(f"the switch has a table {plain.table_id:#x} that the P4Info does not")
@@ -85,8 +87,8 @@ def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultA
     return TableEntry(table.alias, matches, action, params, plain.priority, member, group)
 
 
-def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
-    table = _table(program, entry.table)
+def _put_entry(message: Any, program: ProgramInfo, entry: TableEntry) -> None:
+    table = _find_table(program, entry.table)
     message.table_id = table.id
     for field in table.fields:
         match = entry.match.get(field.name)
@@ -131,13 +133,13 @@ def _match_from(request: FieldRequest) -> dp.Match:
     return match
 
 
-def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) -> None:
+def _put_call(message: Any, table: TableInfo, name: str, params: Mapping[str, int]) -> None:
     """Make an action the one that a TableEntry calls."""
     action = find_action(table, name)
     values.put_call(message.action.action, action, check_params(action, params))
 
 
-def check_params(action: Action, params: Mapping[str, int]) -> list[int]:
+def check_params(action: ActionInfo, params: Mapping[str, int]) -> list[int]:
     """Return an action's parameters in the P4Info's order.
 
     Raises ValueError where one is missing, unknown or does not fit its width.
@@ -157,7 +159,7 @@ def _put_replicas(message: Any, replicas: Iterable[dp.Replica]) -> None:
         message.replicas.add(egress_port=replica.egress_port, instance=replica.instance)
 
 
-def _replicas(message: Any) -> list[dp.Replica]:
+def _read_replicas(message: Any) -> list[dp.Replica]:
     return [
         dp.Replica(
             int.from_bytes(each.port, "big") if each.WhichOneof("port_kind") == "port" else each.egress_port,
@@ -170,17 +172,17 @@ def _replicas(message: Any) -> list[dp.Replica]:
 def check_width(value: int, bits: int, what: str) -> None:
     """Raise ValueError where ``value`` is negative or has more than ``bits`` bits."""
     if value < 0 or value >> bits:
-        raise ValueError(f"{what}: {bytestrings.shown(value)} does not fit in {bits} bits")
+        raise ValueError(f"{what}: {bytestrings.show_value(value)} does not fit in {bits} bits")
 
 
-def _table(program: Program, name: str) -> Table:
+def _find_table(program: ProgramInfo, name: str) -> TableInfo:
     try:
         return program.table_named(name)
     except KeyError as error:
         raise ValueError(error.args[0]) from None
 
 
-def find_action(table: Table, name: str) -> Action:
+def find_action(table: TableInfo, name: str) -> ActionInfo:
     """Return the action of ``table`` by its full name, its alias or its last part. Raises ValueError."""
     matching = [action for action in table.actions.values() if name in (action.alias, action.name)]
     matching = matching or [action for action in table.actions.values() if action.name.endswith(f".{name}")]

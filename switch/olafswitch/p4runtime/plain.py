@@ -52,7 +52,7 @@ def entry_request(message: Any) -> EntryRequest:
     return EntryRequest(
         message.table_id,
         [field_request(each) for each in message.match],
-        _action(message.action) if message.HasField("action") else None,
+        _read_action(message.action) if message.HasField("action") else None,
         message.priority,
         message.metadata,
         message.controller_metadata,
@@ -96,7 +96,7 @@ def counter_data(message: Any) -> CounterData:
     return CounterData(message.packet_count, message.byte_count)
 
 
-def _action(message: Any) -> ActionRequest | None:
+def _read_action(message: Any) -> ActionRequest | None:
     match message.WhichOneof("type"):
         case "action":
             return call_request(message.action)

@@ -35,7 +35,7 @@ _MATCHES: Mapping[MatchKind, type[Any]] = {
 }
 
 
-class Scope(Enum):
+class ActionScope(Enum):
     """Where a table may use an action; the values are the P4Info's."""
 
     TABLE_AND_DEFAULT = 0
@@ -59,7 +59,7 @@ class MatchField:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterInfo:
     id: int
     name: str
     bits: int
@@ -75,15 +75,15 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Action(Named):
-    params: tuple[Parameter, ...]
+class ActionInfo(Named):
+    params: tuple[ParameterInfo, ...]
 
 
 @dataclass(frozen=True)
-class Table(Named):
+class TableInfo(Named):
     fields: tuple[MatchField, ...]
-    actions: Mapping[int, Action]
-    scopes: Mapping[int, Scope]
+    actions: Mapping[int, ActionInfo]
+    scopes: Mapping[int, ActionScope]
     size: int
     """0 when the program does not say."""
     const_default_action: int
@@ -123,7 +123,7 @@ class Array(Named):
 
 
 @dataclass(frozen=True)
-class ValueSet(Named):
+class ValueSetInfo(Named):
     fields: tuple[MatchField, ...]
     size: int
 
@@ -136,7 +136,7 @@ class Digest(Named):
 _N = TypeVar("_N", bound=Named)
 
 
-class Program:
+class ProgramInfo:
     """Everything a P4Info declares. Raises InvalidP4Info.
 
     The ``…_named`` methods take a full name, an alias, or the last part of a full name when only one
@@ -145,13 +145,13 @@ class Program:
 
     def __init__(self, p4info: P4Info) -> None:
         self.p4info = p4info
-        self.actions = _by_id(_action(action) for action in p4info.actions)
-        self.profiles = _by_id(_profile(profile) for profile in p4info.action_profiles)
-        self.counters = _by_id(_array(counter) for counter in p4info.counters)
-        self.meters = _by_id(_array(meter) for meter in p4info.meters)
-        self.registers = _by_id(_array(register, register.type_spec) for register in p4info.registers)
+        self.actions = _by_id(_read_action(action) for action in p4info.actions)
+        self.profiles = _by_id(_read_profile(profile) for profile in p4info.action_profiles)
+        self.counters = _by_id(_read_array(counter) for counter in p4info.counters)
+        self.meters = _by_id(_read_array(meter) for meter in p4info.meters)
+        self.registers = _by_id(_read_array(register, register.type_spec) for register in p4info.registers)
         self.value_sets = _by_id(_value_set(value_set) for value_set in p4info.value_sets)
-        self.digests = _by_id(Digest(*_head(digest), digest.type_spec) for digest in p4info.digests)
+        self.digests = _by_id(Digest(*_head_of(digest), digest.type_spec) for digest in p4info.digests)
         self.direct_counters = {
             counter.preamble.id: counter.direct_table_id for counter in p4info.direct_counters
         }
@@ -159,30 +159,32 @@ class Program:
         self.meter_types: dict[int, int] = {
             meter.preamble.id: meter.spec.type for meter in (*p4info.meters, *p4info.direct_meters)
         }
-        self.tables = _by_id(self._table(table) for table in p4info.tables)
-        self._tables_named: dict[str, Table] = {}
+        self.tables = _by_id(self._read_table(table) for table in p4info.tables)
+        self._tables_named: dict[str, TableInfo] = {}
         headers = {meta.preamble.name: meta.metadata for meta in p4info.controller_packet_metadata}
-        self.packet_in = tuple(_parameter(field, "packet_in") for field in headers.get("packet_in", ()))
-        self.packet_out = tuple(_parameter(field, "packet_out") for field in headers.get("packet_out", ()))
+        self.packet_in = tuple(_read_parameter(field, "packet_in") for field in headers.get("packet_in", ()))
+        self.packet_out = tuple(
+            _read_parameter(field, "packet_out") for field in headers.get("packet_out", ())
+        )
 
-    def table_named(self, name: str) -> Table:
+    def table_named(self, name: str) -> TableInfo:
         if name not in self._tables_named:
-            self._tables_named[name] = _named(self.tables.values(), name, "table")
+            self._tables_named[name] = _find_named(self.tables.values(), name, "table")
         return self._tables_named[name]
 
     def counter_named(self, name: str) -> Array:
-        return _named(self.counters.values(), name, "counter")
+        return _find_named(self.counters.values(), name, "counter")
 
     def meter_named(self, name: str) -> Array:
-        return _named(self.meters.values(), name, "meter")
+        return _find_named(self.meters.values(), name, "meter")
 
     def register_named(self, name: str) -> Array:
-        return _named(self.registers.values(), name, "register")
+        return _find_named(self.registers.values(), name, "register")
 
     def digest_named(self, name: str) -> Digest:
-        return _named(self.digests.values(), name, "digest")
+        return _find_named(self.digests.values(), name, "digest")
 
-    def _table(self, table: Any) -> Table:
+    def _read_table(self, table: Any) -> TableInfo:
         where = f"table {table.preamble.name}"
         if unknown := [hex(ref.id) for ref in table.action_refs if ref.id >> 24 != _ACTION]:
             raise InvalidP4Info(f"{where} refers to {', '.join(unknown)}, not the ids of actions")
@@ -190,11 +192,11 @@ class Program:
         actions = {ref.id: self.actions[ref.id] for ref in table.action_refs if ref.id in self.actions}
         if table.implementation_id and table.implementation_id not in self.profiles:
             raise InvalidP4Info(f"{where} has an unknown implementation")
-        return Table(
-            *_head(table),
-            _fields(table.match_fields, where),
+        return TableInfo(
+            *_head_of(table),
+            _read_fields(table.match_fields, where),
             actions,
-            {ref.id: Scope(ref.scope) for ref in table.action_refs},
+            {ref.id: ActionScope(ref.scope) for ref in table.action_refs},
             table.size,
             table.const_default_action_id,
             self._initial_default(table, where),
@@ -218,13 +220,15 @@ class Program:
         if set(given) != {param.id for param in action.params}:
             raise InvalidP4Info(f"{where}: the default action's arguments do not match its parameters")
         try:
-            values = tuple(bytestrings.decode(given[param.id], param.bits) for param in action.params)
+            values = tuple(
+                bytestrings.decode_unsigned(given[param.id], param.bits) for param in action.params
+            )
         except ValueError as error:
             raise InvalidP4Info(f"{where}: default action {action.name}: {error}") from None
         return ActionCall(id, values)
 
 
-def _head(described: Any) -> tuple[int, str, str]:
+def _head_of(described: Any) -> tuple[int, str, str]:
     preamble = described.preamble
     return preamble.id, preamble.name, preamble.alias
 
@@ -240,7 +244,7 @@ def _by_id(objects: Iterable[_N]) -> dict[int, _N]:
     return found
 
 
-def _named(objects: Iterable[_N], name: str, what: str) -> _N:
+def _find_named(objects: Iterable[_N], name: str, what: str) -> _N:
     choices = list(objects)
     exact = [each for each in choices if name in (each.name, each.alias)]
     close = exact or [each for each in choices if each.name.endswith("." + name)]
@@ -250,39 +254,39 @@ def _named(objects: Iterable[_N], name: str, what: str) -> _N:
     raise KeyError(f"{'more than one' if close else 'no'} {what} named {name} (known: {known})")
 
 
-def _bits(width: int, where: str) -> int:
+def _read_bits(width: int, where: str) -> int:
     if width <= 0:
         raise InvalidP4Info(f"{where} has no bit width (string values are not supported)")
     return width
 
 
-def _fields(fields: Any, where: str) -> tuple[MatchField, ...]:
+def _read_fields(fields: Any, where: str) -> tuple[MatchField, ...]:
     known = {kind.value for kind in MatchKind}
     found = []
     for field in fields:
         if field.match_type not in known:
             raise InvalidP4Info(f"{where}, field {field.name}: match kind is not one of P4Runtime's")
-        bits = _bits(field.bitwidth, f"{where}, field {field.name}")
+        bits = _read_bits(field.bitwidth, f"{where}, field {field.name}")
         found.append(MatchField(field.id, field.name, MatchKind(field.match_type), bits))
     if len({field.id for field in found}) != len(found):
         raise InvalidP4Info(f"{where}: two fields have the same id")
     return tuple(found)
 
 
-def _parameter(param: Any, where: str) -> Parameter:
-    return Parameter(param.id, param.name, _bits(param.bitwidth, f"{where}, {param.name}"))
+def _read_parameter(param: Any, where: str) -> ParameterInfo:
+    return ParameterInfo(param.id, param.name, _read_bits(param.bitwidth, f"{where}, {param.name}"))
 
 
-def _action(action: Any) -> Action:
-    params = tuple(_parameter(param, f"action {action.preamble.name}") for param in action.params)
+def _read_action(action: Any) -> ActionInfo:
+    params = tuple(_read_parameter(param, f"action {action.preamble.name}") for param in action.params)
     if len({param.id for param in params}) != len(params):
         raise InvalidP4Info(f"action {action.preamble.name}: two parameters have the same id")
-    return Action(*_head(action), params)
+    return ActionInfo(*_head_of(action), params)
 
 
-def _profile(profile: Any) -> Profile:
+def _read_profile(profile: Any) -> Profile:
     return Profile(
-        *_head(profile),
+        *_head_of(profile),
         tuple(profile.table_ids),
         profile.with_selector,
         profile.size,
@@ -292,10 +296,10 @@ def _profile(profile: Any) -> Profile:
     )
 
 
-def _array(array: Any, type_spec: Any = None) -> Array:
-    return Array(*_head(array), array.size, type_spec)
+def _read_array(array: Any, type_spec: Any = None) -> Array:
+    return Array(*_head_of(array), array.size, type_spec)
 
 
-def _value_set(value_set: Any) -> ValueSet:
-    fields = _fields(value_set.match, f"value set {value_set.preamble.name}")
-    return ValueSet(*_head(value_set), fields, value_set.size)
+def _value_set(value_set: Any) -> ValueSetInfo:
+    fields = _read_fields(value_set.match, f"value set {value_set.preamble.name}")
+    return ValueSetInfo(*_head_of(value_set), fields, value_set.size)

@@ -25,7 +25,7 @@ class Malformed(Exception):
     """The bytes are not a message of the expected type."""
 
 
-def parse(kind: Any, data: bytes) -> Any:
+def parse_message(kind: Any, data: bytes) -> Any:
     """Return a message of a class from its bytes. Raises Malformed, also for one that is nested too
     deeply."""
     try:
@@ -34,7 +34,7 @@ def parse(kind: Any, data: bytes) -> Any:
         raise Malformed(f"not a {kind.DESCRIPTOR.name}: {error}") from None
 
 
-def uint128(number: int) -> dict[str, int]:
+def uint128_fields(number: int) -> dict[str, int]:
     """Return a ``p4.v1.Uint128``'s fields."""
     return {"high": number >> 64, "low": number & (1 << 64) - 1}
 
@@ -65,7 +65,7 @@ def p4runtime_stub(
     return calls
 
 
-def _messages(module: str) -> Any:
+def _message_classes(module: str) -> Any:
     """Return the message classes of a module of the package, by name."""
     found = util.find_spec(module)
     if found is None or found.origin is None:
@@ -79,9 +79,9 @@ def _messages(module: str) -> Any:
 
 
 import_module("google.rpc.status_pb2")  # a P4Runtime message holds one
-_messages("p4.config.v1.p4types_pb2")
-p4info_pb2: Any = _messages("p4.config.v1.p4info_pb2")
-p4data_pb2: Any = _messages("p4.v1.p4data_pb2")
-p4runtime_pb2: Any = _messages("p4.v1.p4runtime_pb2")
+_message_classes("p4.config.v1.p4types_pb2")
+p4info_pb2: Any = _message_classes("p4.config.v1.p4info_pb2")
+p4data_pb2: Any = _message_classes("p4.v1.p4data_pb2")
+p4runtime_pb2: Any = _message_classes("p4.v1.p4runtime_pb2")
 METHODS = tuple(method.name for method in _POOL.FindServiceByName(SERVICE).methods)
 """The names of its calls."""

@@ -20,7 +20,7 @@ from google.protobuf import text_format
 from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import bytestrings, messages
 from olafswitch.p4runtime.address import Access
-from olafswitch.p4runtime.client import Client, StreamEnded
+from olafswitch.p4runtime.client import StreamClient, StreamEnded
 from olafswitch.p4runtime.dataplane import MeterConfig, P4Info
 from olafswitch.p4runtime.entities import (
     CounterData,
@@ -28,9 +28,9 @@ from olafswitch.p4runtime.entities import (
     Entity,
     PacketIn,
 )
-from olafswitch.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
-from olafswitch.p4runtime.program import Program
-from olafswitch.p4runtime.protocol import p4info_pb2, p4runtime_pb2, uint128
+from olafswitch.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, failure_details
+from olafswitch.p4runtime.program import ProgramInfo
+from olafswitch.p4runtime.protocol import p4info_pb2, p4runtime_pb2, uint128_fields
 from olafswitch.p4runtime.reader import Reader
 
 _BATCH = 1000
@@ -58,7 +58,7 @@ class PushAction(Enum):
 
 
 @dataclass(frozen=True)
-class Update:
+class EntityUpdate:
     change: Change
     entity: Entity
 
@@ -93,7 +93,7 @@ class Session(Reader):
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
         try:
-            client = Client(device_id, address, _fitting(election_id), timeout, role, access)
+            client = StreamClient(device_id, address, _fit_election_id(election_id), timeout, role, access)
         except StreamEnded as error:
             raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
         return cls(client, where)
@@ -128,7 +128,7 @@ class Session(Reader):
     def elect(self, election_id: int) -> bool:
         """Arbitrate again with another election id; returns whether this session is now primary."""
         try:
-            self._client.elect(_fitting(election_id))
+            self._client.elect(_fit_election_id(election_id))
         except StreamEnded as error:
             raise P4RuntimeFailed(self.name, error.code, error.message, "arbitrating") from None
         return self.is_primary
@@ -167,7 +167,7 @@ class Session(Reader):
     def api_version(self) -> str:
         """Return the switch's P4Runtime version, as 1.4.1."""
         ask, request = self._client.stub.Capabilities, p4runtime_pb2.CapabilitiesRequest()
-        return str(self._call("asking for its version", ask, request).p4runtime_api_version)
+        return str(self._call_switch("asking for its version", ask, request).p4runtime_api_version)
 
     # Pipeline
 
@@ -181,9 +181,9 @@ class Session(Reader):
     ) -> None:
         """Give the switch a pipeline: the P4Info (a message or its text file) and the device config."""
         info = p4info if isinstance(p4info, p4info_pb2.P4Info) else _p4info_file(p4info)
-        program = self._indexed(info)
+        program = self._index_program(info)
         request = p4runtime_pb2.SetForwardingPipelineConfigRequest(
-            device_id=self.device_id, action=action.value, election_id=uint128(self.election_id)
+            device_id=self.device_id, action=action.value, election_id=uint128_fields(self.election_id)
         )
         if action is not PushAction.COMMIT:
             request.config.p4info.CopyFrom(info)
@@ -192,7 +192,7 @@ class Session(Reader):
                 request.config.cookie.cookie = cookie
         push = self._client.stub.SetForwardingPipelineConfig
         self._ask_permit()
-        self._call("setting its pipeline", push, request, timeout=_PUSH_TIMEOUT)
+        self._call_switch("setting its pipeline", push, request, timeout=_PUSH_TIMEOUT)
         if action is not PushAction.VERIFY:
             self._program = program
 
@@ -203,7 +203,9 @@ class Session(Reader):
             response_type=p4runtime_pb2.GetForwardingPipelineConfigRequest.COOKIE_ONLY,
         )
         try:
-            answer = self._call("reading its cookie", self._client.stub.GetForwardingPipelineConfig, request)
+            answer = self._call_switch(
+                "reading its cookie", self._client.stub.GetForwardingPipelineConfig, request
+            )
         except P4RuntimeFailed as error:
             if error.code == "FAILED_PRECONDITION":  # how BMv2 says that it has none
                 return None
@@ -213,15 +215,15 @@ class Session(Reader):
     # Writes
 
     def insert(self, *entities: Entity) -> None:
-        self.write(Update(Change.INSERT, entity) for entity in entities)
+        self.write(EntityUpdate(Change.INSERT, entity) for entity in entities)
 
     def modify(self, *entities: Entity) -> None:
-        self.write(Update(Change.MODIFY, entity) for entity in entities)
+        self.write(EntityUpdate(Change.MODIFY, entity) for entity in entities)
 
     def delete(self, *entities: Entity) -> None:
-        self.write(Update(Change.DELETE, entity) for entity in entities)
+        self.write(EntityUpdate(Change.DELETE, entity) for entity in entities)
 
-    def write(self, updates: Iterable[Update], *, rollback: bool = False) -> None:
+    def write(self, updates: Iterable[EntityUpdate], *, rollback: bool = False) -> None:
         """Send updates in order, 1000 in a request.
 
         Without ``rollback`` every update is tried and WriteFailed lists the refused ones; with it the
@@ -232,32 +234,32 @@ class Session(Reader):
         program = self.program
         size = len(wanted) if rollback else _BATCH
         batches = [wanted[start : start + size] for start in range(0, len(wanted), max(size, 1))]
-        requests = [self._request(program, batch) for batch in batches]
+        requests = [self._make_request(program, batch) for batch in batches]
         failures: list[Failure] = []
         for number, (batch, request) in enumerate(zip(batches, requests, strict=True)):
             self._ask_permit()
             try:
                 self._client.write(request, rollback)
             except grpc.RpcError as error:
-                failures += self._failures(error, batch, number * size)
+                failures += self._read_failures(error, batch, number * size)
         if failures:
             raise WriteFailed(self.name, failures)
 
     def set_register(self, name: str, indices: Iterable[int], value: int) -> None:
         """Set cells of a register of plain integers. Raises BadInput for a name that the program lacks."""
-        register_id = self._resolved(self.program.register_named, name)
-        cell = {"register_id": register_id, "data": {"bitstring": bytestrings.encode(value)}}
+        register_id = self._resolve_name(self.program.register_named, name)
+        cell = {"register_id": register_id, "data": {"bitstring": bytestrings.encode_unsigned(value)}}
         self._set_cells("register_entry", cell, list(indices))
 
     def set_counter(self, name: str, indices: Iterable[int], value: CounterData) -> None:
         """Set cells of an indirect counter. Raises BadInput for a name that the program lacks."""
-        counter_id = self._resolved(self.program.counter_named, name)
+        counter_id = self._resolve_name(self.program.counter_named, name)
         data = {"packet_count": value.packets, "byte_count": value.bytes}
         self._set_cells("counter_entry", {"counter_id": counter_id, "data": data}, list(indices))
 
     def set_meter(self, name: str, indices: Iterable[int], config: MeterConfig) -> None:
         """Set cells of an indirect meter. Raises BadInput for a name that the program lacks."""
-        meter_id = self._resolved(self.program.meter_named, name)
+        meter_id = self._resolve_name(self.program.meter_named, name)
         self._set_cells("meter_entry", {"meter_id": meter_id, "config": vars(config)}, list(indices))
 
     def _set_cells(self, kind: str, cell: dict[str, Any], indices: Sequence[int]) -> None:
@@ -272,7 +274,7 @@ class Session(Reader):
         try:
             self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
         except grpc.RpcError as error:
-            raise self._failed(error, doing) from None
+            raise self._failure_of(error, doing) from None
 
     # Packets and digests
 
@@ -287,7 +289,7 @@ class Session(Reader):
                 raise BadInput(
                     Problem(f"packet-out field {field.name}: {value} does not fit in {field.bits} bits")
                 )
-            request.packet.metadata.add(metadata_id=field.id, value=bytestrings.encode(value))
+            request.packet.metadata.add(metadata_id=field.id, value=bytestrings.encode_unsigned(value))
         if left:
             raise BadInput(
                 Problem(f"the program's packet_out header has no field {', '.join(left)}", self.name)
@@ -309,7 +311,7 @@ class Session(Reader):
         self, digest: str, *, max_list: int = 1, max_wait_ns: int = 0, ack_wait_ns: int = 0
     ) -> None:
         """Ask for a program's digests; :meth:`digests` gives them."""
-        digest_id = self._resolved(self.program.digest_named, digest)
+        digest_id = self._resolve_name(self.program.digest_named, digest)
         config = {"max_list_size": max_list, "max_timeout_ns": max_wait_ns, "ack_timeout_ns": ack_wait_ns}
         entry = {"digest_entry": {"digest_id": digest_id, "config": config}}
         self._write_all(Change.INSERT, [entry], f"asking for digest {digest}")
@@ -330,17 +332,17 @@ class Session(Reader):
         if self.permit is not None:
             self.permit()
 
-    def _failures(self, error: Any, updates: Sequence[Update], start: int) -> list[Failure]:
-        reported = details(error)
+    def _read_failures(self, error: Any, updates: Sequence[EntityUpdate], start: int) -> list[Failure]:
+        reported = failure_details(error)
         if not reported:
-            raise self._failed(error, f"writing {len(updates)} updates") from None
+            raise self._failure_of(error, f"writing {len(updates)} updates") from None
         return [
             Failure(start + index, code, message, str(update))
             for index, ((code, message), update) in enumerate(zip(reported, updates, strict=False))
             if code != "OK"
         ]
 
-    def _request(self, program: Program, batch: Sequence[Update]) -> Any:
+    def _make_request(self, program: ProgramInfo, batch: Sequence[EntityUpdate]) -> Any:
         request = p4runtime_pb2.WriteRequest()
         for update in batch:
             message = request.updates.add()
@@ -352,7 +354,7 @@ class Session(Reader):
         return request
 
 
-def _fitting(election_id: _Election) -> _Election:
+def _fit_election_id(election_id: _Election) -> _Election:
     if election_id is not None and (election_id < 0 or election_id >> 128):
         raise BadInput(Problem(f"election id {election_id} does not fit in 128 bits"))
     return election_id

@@ -33,14 +33,14 @@ def read_pem(path: Path) -> bytes:
 def read_authority(path: Path) -> bytes:
     """Read the certificates of an authority. Raises BadInput."""
     data = read_pem(path)
-    _certificates(data, path)
+    _parse_certificates(data, path)
     return data
 
 
 def read_pair(certificate: Path, key: Path) -> tuple[bytes, bytes]:
     """Read a private key and its certificate, as gRPC takes them. Raises BadInput."""
     chain, secret = read_pem(certificate), read_pem(key)
-    public = _certificates(chain, certificate)[0].public_key()
+    public = _parse_certificates(chain, certificate)[0].public_key()
     try:
         private = serialization.load_pem_private_key(secret, None)
     except TypeError:
@@ -97,7 +97,7 @@ def warn_if_not_valid(path: Path, certificate: bytes) -> None:
         _log.warning("%s: %s: no client will trust it (make another)", path, why)
 
 
-def _certificates(data: bytes, path: Path) -> list[x509.Certificate]:
+def _parse_certificates(data: bytes, path: Path) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(data)
     except ValueError:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafswitch.p4runtime import dataplane as dp
-from olafswitch.p4runtime.bytestrings import encode
-from olafswitch.p4runtime.program import Action, Program
+from olafswitch.p4runtime.bytestrings import encode_unsigned
+from olafswitch.p4runtime.program import ActionInfo, ProgramInfo
 
 
 def put_match(message: Any, field_id: int, match: dp.Match) -> None:
@@ -13,28 +13,28 @@ def put_match(message: Any, field_id: int, match: dp.Match) -> None:
     message.field_id = field_id
     match match:
         case dp.Exact(value):
-            message.exact.value = encode(value)
+            message.exact.value = encode_unsigned(value)
         case dp.Lpm(value, length):
-            message.lpm.value, message.lpm.prefix_len = encode(value), length
+            message.lpm.value, message.lpm.prefix_len = encode_unsigned(value), length
         case dp.Ternary(value, mask):
-            message.ternary.value, message.ternary.mask = encode(value), encode(mask)
+            message.ternary.value, message.ternary.mask = encode_unsigned(value), encode_unsigned(mask)
         case dp.Range(low, high):
-            message.range.low, message.range.high = encode(low), encode(high)
+            message.range.low, message.range.high = encode_unsigned(low), encode_unsigned(high)
         case dp.Optional(value):
-            message.optional.value = encode(value)
+            message.optional.value = encode_unsigned(value)
 
 
-def put_call(message: Any, action: Action, values: Sequence[int]) -> None:
+def put_call(message: Any, action: ActionInfo, values: Sequence[int]) -> None:
     """Fill an Action with its parameters' values, in the P4Info's order."""
     message.action_id = action.id
     params = message.params
     for param, value in zip(action.params, values, strict=True):
         added = params.add()
         added.param_id = param.id
-        added.value = encode(value)
+        added.value = encode_unsigned(value)
 
 
-def put_action(message: Any, program: Program, action: dp.ActionSpec) -> None:
+def put_action(message: Any, program: ProgramInfo, action: dp.ActionSpec) -> None:
     """Fill a TableAction."""
     match action:
         case dp.ActionCall(action_id, values):

@@ -12,7 +12,7 @@ from typing import Protocol
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports import packet_socket, unix
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from olafswitch.ports.transport import Transport
 
 _SO_TIMESTAMPNS = 35
@@ -22,7 +22,7 @@ _AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFrame:
     """A frame, ``when`` in ns since the epoch; ``outbound`` from the hosts into the pipeline."""
 
     when: int
@@ -30,12 +30,12 @@ class Seen:
     outbound: bool
 
 
-class Listener(Protocol):
+class FrameListener(Protocol):
     """One front port that is listened at."""
 
     def fileno(self) -> int: ...
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[SeenFrame]:
         """Return some of the frames that wait; never blocks. Raises OlafError when the port is gone."""
 
     def lost(self) -> int:
@@ -44,7 +44,7 @@ class Listener(Protocol):
     def close(self) -> None: ...
 
 
-def listen(attachment: Attachment) -> Listener:
+def listen_at(attachment: Attachment) -> FrameListener:
     """Listen at a front port. Raises OlafError, BadInput for a port whose files hold everything anyway."""
     where = f"port {attachment.number} ({attachment.transport} {attachment.path})"
     try:
@@ -67,14 +67,14 @@ def listen(attachment: Attachment) -> Listener:
 class _AtInterface:
     def __init__(self, interface: str, namespace: str | None) -> None:
         self._interface = interface
-        self._socket = within(namespace, lambda: packet_socket.opened(interface, outgoing=True))
+        self._socket = run_within(namespace, lambda: packet_socket.open_socket(interface, outgoing=True))
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[SeenFrame]:
         room = packet_socket.ANCILLARY_BYTES + socket.CMSG_SPACE(_TIMESPEC.size)
         with suppress(BlockingIOError):
             for _ in range(_AT_ONCE):
@@ -85,10 +85,10 @@ class _AtInterface:
                 except OSError as error:
                     raise OlafError(Problem(f"is gone: {error.strerror}", self._interface)) from error
                 whole = packet_socket.with_vlan_tag(frame, ancillary)
-                yield Seen(_time(ancillary), whole, address[2] == _OUTGOING)
+                yield SeenFrame(_frame_time(ancillary), whole, address[2] == _OUTGOING)
 
     def lost(self) -> int:
-        return packet_socket.lost(self._socket)
+        return packet_socket.count_lost(self._socket)
 
     def close(self) -> None:
         self._socket.close()
@@ -99,19 +99,19 @@ class _AtSocket:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._socket = unix.connect(path, socket.SOCK_SEQPACKET)
+        self._socket = unix.connect_to(path, socket.SOCK_SEQPACKET)
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[SeenFrame]:
         with suppress(BlockingIOError):
             for _ in range(_AT_ONCE):
                 frame = self._socket.recv(packet_socket.MAX_FRAME)
                 if not frame:
                     raise OlafError(Problem("is gone: closed by the pipeline", str(self._path)))
-                yield Seen(time.time_ns(), frame, outbound=False)
+                yield SeenFrame(time.time_ns(), frame, outbound=False)
 
     def lost(self) -> int:
         return 0
@@ -120,7 +120,7 @@ class _AtSocket:
         self._socket.close()
 
 
-def _time(ancillary: packet_socket.Ancillary) -> int:
+def _frame_time(ancillary: packet_socket.Ancillary) -> int:
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(data) >= _TIMESPEC.size:
             seconds, rest = _TIMESPEC.unpack(data[: _TIMESPEC.size])

@@ -9,7 +9,7 @@ from typing import Protocol
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports import packet_socket, unix
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from olafswitch.ports.pcap import PcapReader, PcapWriter
 from olafswitch.ports.transport import Transport
 
@@ -61,7 +61,7 @@ def open_host_port(attachment: Attachment) -> HostPort:
         ) from error
 
 
-def _readable(opened: socket.socket, timeout: float) -> bool:
+def _is_readable(opened: socket.socket, timeout: float) -> bool:
     """Return whether a frame waits within ``timeout`` seconds; a time-out of the socket would be a
     sender's too."""
     waiting = select.poll()
@@ -75,16 +75,16 @@ class InterfaceHostPort:
     def __init__(self, interface: str, namespace: str | None = None) -> None:
         """Open ``interface`` in ``namespace``. Raises OSError."""
         self._interface = interface
-        self._socket = within(namespace, lambda: packet_socket.opened(interface))
+        self._socket = run_within(namespace, lambda: packet_socket.open_socket(interface))
 
     def send(self, frame: bytes) -> None:
         try:
             self._socket.send(frame)
         except OSError as error:
-            raise _gone(self._interface, error) from error
+            raise _port_gone(self._interface, error) from error
 
     def receive(self, timeout: float) -> bytes | None:
-        if not _readable(self._socket, timeout):
+        if not _is_readable(self._socket, timeout):
             return None
         try:
             frame, ancillary, _, _ = self._socket.recvmsg(
@@ -93,7 +93,7 @@ class InterfaceHostPort:
         except BlockingIOError:
             return None
         except OSError as error:
-            raise _gone(self._interface, error) from error
+            raise _port_gone(self._interface, error) from error
         return packet_socket.with_vlan_tag(frame, ancillary)
 
     def fileno(self) -> int:
@@ -109,25 +109,25 @@ class UnixHostPort:
     def __init__(self, path: Path) -> None:
         """Connect to ``path``. Raises OSError."""
         self._path = path
-        self._socket = unix.connect(path, socket.SOCK_SEQPACKET)
+        self._socket = unix.connect_to(path, socket.SOCK_SEQPACKET)
 
     def send(self, frame: bytes) -> None:
         try:
             self._socket.send(frame)
         except OSError as error:
-            raise _gone(str(self._path), error) from error
+            raise _port_gone(str(self._path), error) from error
 
     def receive(self, timeout: float) -> bytes | None:
-        if not _readable(self._socket, timeout):
+        if not _is_readable(self._socket, timeout):
             return None
         try:
             frame = self._socket.recv(packet_socket.MAX_FRAME, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
         except OSError as error:
-            raise _gone(str(self._path), error) from error
+            raise _port_gone(str(self._path), error) from error
         if not frame:
-            raise _gone(str(self._path), ConnectionResetError(0, "closed by the pipeline"))
+            raise _port_gone(str(self._path), ConnectionResetError(0, "closed by the pipeline"))
         return frame
 
     def fileno(self) -> int:
@@ -155,7 +155,7 @@ class PcapHostPort:
         try:
             self._writer.write(frame)
         except OSError as error:
-            raise _gone(self._into, error) from error
+            raise _port_gone(self._into, error) from error
 
     def receive(self, timeout: float) -> bytes | None:
         end = time.monotonic() + timeout
@@ -179,5 +179,5 @@ class PcapHostPort:
         self._reader.close()
 
 
-def _gone(where: str, error: OSError) -> OlafError:
+def _port_gone(where: str, error: OSError) -> OlafError:
     return OlafError(Problem(f"lost: {error.strerror or error}", where, "is it deployed?"))

@@ -13,21 +13,23 @@ HOME = Path("/run/netns")
 T = TypeVar("T")
 
 
-def exists(namespace: str) -> bool:
+def namespace_exists(namespace: str) -> bool:
     """Return whether there is a namespace of that name, as far as this user may see."""
-    return _identity(HOME / namespace) is not None
+    return _namespace_identity(HOME / namespace) is not None
 
 
 def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:
     """Return those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at
     is not."""
-    wanted = {_identity(HOME / name) for name in namespaces} - {None}
+    wanted = {_namespace_identity(HOME / name) for name in namespaces} - {None}
     return (
-        {each for each in processes if _identity(Path(f"/proc/{each}/ns/net")) in wanted} if wanted else set()
+        {each for each in processes if _namespace_identity(Path(f"/proc/{each}/ns/net")) in wanted}
+        if wanted
+        else set()
     )
 
 
-def within(namespace: str | None, act: Callable[[], T]) -> T:
+def run_within(namespace: str | None, act: Callable[[], T]) -> T:
     """``act()``'s result, run on a thread that is in ``namespace`` (None: right here).
 
     Sockets opened by ``act`` stay in the namespace. Raises OSError when the namespace does not exist,
@@ -40,7 +42,7 @@ def within(namespace: str | None, act: Callable[[], T]) -> T:
 
     def run() -> None:
         try:
-            _enter(namespace)
+            _enter_namespace(namespace)
             results.append(act())
         except BaseException as failure:
             failures.append(failure)
@@ -53,7 +55,7 @@ def within(namespace: str | None, act: Callable[[], T]) -> T:
     return results[0]
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _namespace_identity(file: Path) -> tuple[int, int] | None:
     """Return what identifies a namespace; None when its file does not exist."""
     try:
         found = file.stat()
@@ -62,7 +64,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _enter(namespace: str) -> None:
+def _enter_namespace(namespace: str) -> None:
     descriptor = os.open(HOME / namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)

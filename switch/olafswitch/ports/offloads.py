@@ -14,7 +14,7 @@ _SENDING = {"tx": _GET_TX, "tso": _GET_TSO, "gso": _GET_GSO}
 _SYS = Path("/sys/class/net")
 
 
-def ask(control: socket.socket, interface: str, question: bytes) -> bytes:
+def ask_ethtool(control: socket.socket, interface: str, question: bytes) -> bytes:
     """Return the kernel's answer to an ethtool command, as long as the question. Raises OSError."""
     value = array.array("B", question)
     request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
@@ -25,7 +25,9 @@ def ask(control: socket.socket, interface: str, question: bytes) -> bytes:
 def read_setting(control: socket.socket, interface: str, command: int) -> int:
     """Return one number that ethtool reads; 0 where the interface has no such setting."""
     with suppress(OSError):
-        return int(struct.unpack_from("I", ask(control, interface, struct.pack("II", command, 0)), 4)[0])
+        return int(
+            struct.unpack_from("I", ask_ethtool(control, interface, struct.pack("II", command, 0)), 4)[0]
+        )
     return 0
 
 

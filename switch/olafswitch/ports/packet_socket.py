@@ -21,7 +21,7 @@ _VLAN_TPID_VALID = 1 << 6
 ANCILLARY_BYTES = socket.CMSG_SPACE(_AUXDATA.size)
 
 
-def opened(interface: str, *, outgoing: bool = False) -> socket.socket:
+def open_socket(interface: str, *, outgoing: bool = False) -> socket.socket:
     """Return a packet socket at ``interface`` of this namespace, for what comes in and (``outgoing``) what
     goes out.
 
@@ -42,7 +42,7 @@ def opened(interface: str, *, outgoing: bool = False) -> socket.socket:
     return made
 
 
-def lost(opened: socket.socket) -> int:
+def count_lost(opened: socket.socket) -> int:
     """Frames that did not fit the socket's buffer since the last time."""
     statistics = opened.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _STATISTICS.size)
     return int(_STATISTICS.unpack(statistics)[1])

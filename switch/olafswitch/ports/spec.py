@@ -19,7 +19,7 @@ class PortSpec:
     where: str
 
 
-def parse(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
+def parse_ports(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
     """Return the ports that ``texts`` describe.
 
     Raises BadInput with every problem in them: form, kind, numbers outside 0 … 510, twice, or the CPU's.
@@ -28,7 +28,7 @@ def parse(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
     specs: list[PortSpec] = []
     for text in texts:
         try:
-            specs.append(_parse(text, cpu_port, {spec.number for spec in specs}))
+            specs.append(_parse_port(text, cpu_port, {spec.number for spec in specs}))
         except ValueError as error:
             problems.append(Problem(str(error), f"--port {text}", _REMEDY))
     if problems:
@@ -36,7 +36,7 @@ def parse(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
     return specs
 
 
-def _parse(text: str, cpu_port: int, taken: set[int]) -> PortSpec:
+def _parse_port(text: str, cpu_port: int, taken: set[int]) -> PortSpec:
     number_text, equals, rest = text.partition("=")
     kind, colon, where = rest.partition(":")
     if not equals or not colon or not where:

@@ -11,7 +11,7 @@ _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 
 @contextmanager
-def short(path: Path) -> Iterator[str]:
+def short_name(path: Path) -> Iterator[str]:
     """Yield a name for ``path`` that fits a socket address, valid inside the ``with`` block.
 
     Raises OSError when the folder does not exist.
@@ -23,18 +23,18 @@ def short(path: Path) -> Iterator[str]:
         os.close(folder)
 
 
-def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
+def listen_at(path: Path, kind: socket.SocketKind) -> socket.socket:
     """Return a listening socket at ``path``; replaces a socket that a dead process left there.
 
     Raises OSError, FileExistsError when something answers at ``path`` or it is not a socket.
     """
     if path.exists():
-        if not path.is_socket() or _answers(path, kind):
+        if not path.is_socket() or _path_answers(path, kind):
             raise FileExistsError(f"{path} is in use")
         path.unlink()
     listening = socket.socket(socket.AF_UNIX, kind)
     try:
-        with short(path) as name:
+        with short_name(path) as name:
             listening.bind(name)
         listening.listen(64)
     except BaseException:
@@ -45,15 +45,15 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 def is_own(peer: socket.socket) -> bool:
     """Return whether the process at the other end of a connection is this user's, or root's."""
-    return _credentials(peer)[1] in (0, os.geteuid())
+    return _peer_credentials(peer)[1] in (0, os.geteuid())
 
 
 def process_of(peer: socket.socket) -> int:
     """Return the process at the other end of a connection."""
-    return _credentials(peer)[0]
+    return _peer_credentials(peer)[0]
 
 
-def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
+def connect_to(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
     """Return a socket connected to ``path``.
 
     Raises OSError when no process listens there.
@@ -61,7 +61,7 @@ def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -
     connected = socket.socket(socket.AF_UNIX, kind)
     connected.settimeout(timeout)
     try:
-        with short(path) as name:
+        with short_name(path) as name:
             connected.connect(name)
     except BaseException:
         connected.close()
@@ -69,15 +69,15 @@ def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -
     return connected
 
 
-def _answers(path: Path, kind: socket.SocketKind) -> bool:
+def _path_answers(path: Path, kind: socket.SocketKind) -> bool:
     try:
-        connect(path, kind, timeout=1.0).close()
+        connect_to(path, kind, timeout=1.0).close()
     except OSError:
         return False
     return True
 
 
-def _credentials(peer: socket.socket) -> tuple[int, int]:
+def _peer_credentials(peer: socket.socket) -> tuple[int, int]:
     """Return the process, and its user."""
     found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(found)

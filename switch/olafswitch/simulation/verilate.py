@@ -24,7 +24,7 @@ Units = Mapping[str, tuple[Sequence[Path], Sequence[str]]]
 _PORT = re.compile(r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0(?:,\d+)?\);")
 
 
-def build(
+def build_bench(
     top: str,
     files: Sequence[Path],
     parameters: Mapping[str, int | str] | None = None,
@@ -59,7 +59,7 @@ def build(
     def fill(work: Path) -> None:
         progress(f"verilating {top}")
         made = work / "verilated"
-        verilate(
+        run_verilator(
             root,
             top,
             made,
@@ -73,7 +73,7 @@ def build(
             ],
         )
         progress(f"compiling {top}")
-        (made / "model.cpp").write_text(_model((made / f"{_PREFIX}.h").read_text(), traced))
+        (made / "model.cpp").write_text(_write_model((made / f"{_PREFIX}.h").read_text(), traced))
         own = ("-O0",) if quick else ()
         units: dict[str, tuple[Sequence[Path], Sequence[str]]] = {
             path.stem: ([path], own) for path in native if path.suffix == ".cpp"
@@ -81,23 +81,28 @@ def build(
         units["verilated"] = sorted(made.glob("*.cpp")), own
         around = dict.fromkeys((_NATIVE, made, *(path.parent for path in native)))
         flags = [*_COMPILE, *(f"-I{folder}" for folder in around)]
-        link(
+        link_library(
             compiler,
             work / _LIBRARY,
-            [*objects(compiler, root, flags, units, work), *_runtime(compiler, root, traced)],
+            [
+                *compile_objects(compiler, root, flags, units, work),
+                *_build_bench_runtime(compiler, root, traced),
+            ],
         )
 
     folder, _ = cache.build_once("bench", key, fill)
     return folder / _LIBRARY
 
 
-def verilate(root: Path, top: str, into: Path, arguments: Sequence[str]) -> None:
+def run_verilator(root: Path, top: str, into: Path, arguments: Sequence[str]) -> None:
     """Write the C++ of module ``top`` into a folder. Raises OlafError."""
     command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--quiet", "-Wno-fatal"]
     run([*command, "--top-module", top, "--Mdir", str(into), *arguments], {"VERILATOR_ROOT": str(root)})
 
 
-def objects(compiler: Compiler, root: Path, flags: Sequence[str], units: Units, work: Path) -> Sequence[Path]:
+def compile_objects(
+    compiler: Compiler, root: Path, flags: Sequence[str], units: Units, work: Path
+) -> Sequence[Path]:
     """Compile ``units`` into objects in ``work``, two at a time. Raises OlafError."""
     include = [f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd")]
 
@@ -112,7 +117,7 @@ def objects(compiler: Compiler, root: Path, flags: Sequence[str], units: Units, 
         return list(workers.map(compile_one, units))
 
 
-def runtime(
+def build_runtime(
     name: str, compiler: Compiler, root: Path, flags: Sequence[str], units: Units, *also: Path
 ) -> Sequence[Path]:
     """The objects of ``units``, the same for every module, from the cache or compiled now; they depend on
@@ -121,18 +126,20 @@ def runtime(
     key = cache.digest([repr((flags, [own for _, own in units.values()])), str(compiler), *files, *also])
 
     def fill(work: Path) -> None:
-        objects(compiler, root, flags, units, work)
+        compile_objects(compiler, root, flags, units, work)
 
     folder, _ = cache.build_once(name, key, fill)
     return sorted(folder.glob("*.o"))
 
 
-def link(compiler: Compiler, library: Path, parts: Sequence[Path]) -> None:
+def link_library(compiler: Compiler, library: Path, parts: Sequence[Path]) -> None:
     """Make a shared library of objects. Raises OlafError."""
     run([*compiler.command, "-shared", "-pthread", "-o", str(library), *map(str, parts)])
 
 
-def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options: Sequence[str] = ()) -> str:
+def lint_module(
+    top: str, folders: Sequence[Path], files: Sequence[Path] = (), options: Sequence[str] = ()
+) -> str:
     """The output of ``verilator --lint-only -Wall`` for ``top``: empty when it is clean."""
     root = verilator_root()
     result = subprocess.run(
@@ -149,7 +156,7 @@ def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options:
     return message or ("" if result.returncode == 0 else f"Verilator failed with code {result.returncode}")
 
 
-def _model(header: str, traced: bool) -> str:
+def _write_model(header: str, traced: bool) -> str:
     """The model as ``native/model.h`` has it."""
     ports = " ".join(
         f'each(to, "{name}", reinterpret_cast<uint8_t *>(&model.{name}), {int(high) + 1});'
@@ -175,7 +182,7 @@ BenchModel *bench_model(VerilatedContext *context) {{ return new Made(context); 
 """
 
 
-def _runtime(compiler: Compiler, root: Path, traced: bool) -> Sequence[Path]:
+def _build_bench_runtime(compiler: Compiler, root: Path, traced: bool) -> Sequence[Path]:
     """The bench and Verilator's own run-time objects."""
     names = ("verilated", "verilated_threads", "verilated_dpi", *(("verilated_vcd_c",) if traced else ()))
     own = ("-DOLAF_BENCH_TRACE",) if traced else ()
@@ -184,4 +191,4 @@ def _runtime(compiler: Compiler, root: Path, traced: bool) -> Sequence[Path]:
         "bench": (sorted(_NATIVE.glob("*.cpp")), own),
     }
     flags = [*_COMPILE, f"-I{_NATIVE}"]
-    return runtime("bench-runtime", compiler, root, flags, units, *sorted(_NATIVE.glob("*.h")))
+    return build_runtime("bench-runtime", compiler, root, flags, units, *sorted(_NATIVE.glob("*.h")))

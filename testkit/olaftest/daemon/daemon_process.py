@@ -69,7 +69,7 @@ class DaemonProcess:
 
 
 @contextmanager
-def running(process: DaemonProcess) -> Iterator[DaemonProcess]:
+def running_daemon(process: DaemonProcess) -> Iterator[DaemonProcess]:
     """``process`` runs meanwhile. Raises OlafError."""
     try:
         process.start()
@@ -78,7 +78,7 @@ def running(process: DaemonProcess) -> Iterator[DaemonProcess]:
         process.kill()
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for ``condition``, which may fail with an OlafError meanwhile.
 
     Raises OlafError after :data:`TIMEOUT`.

@@ -16,12 +16,12 @@ _DEADLINE = 60.0
 _LOOPBACK = "127.0.0.1"
 
 
-def missing() -> str:
+def missing_programs() -> str:
     """Name the programs that are needed and not installed; empty when nothing is."""
     return "" if shutil.which("etcd") else "etcd (Debian's etcd-server)"
 
 
-class Cluster:
+class EtcdCluster:
     """Members of an etcd at one address, in memory's speed, each a process of its own."""
 
     def __init__(self, folder: Path, size: int, tls: Path | None, host: str) -> None:
@@ -81,16 +81,16 @@ class Cluster:
 
 
 @contextmanager
-def cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK) -> Iterator[Cluster]:
+def running_cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK) -> Iterator[EtcdCluster]:
     """An etcd of ``size`` members at ``host`` meanwhile.
 
     With ``tls`` it has that folder's pair ``etcd``, and asks clients for one of its authority. Raises
     OlafError.
     """
-    if missing():
-        raise MissingTool(Problem(f"needs {missing()}", remedy="apt-get install etcd-server"))
+    if missing_programs():
+        raise MissingTool(Problem(f"needs {missing_programs()}", remedy="apt-get install etcd-server"))
     folder = Path(tempfile.mkdtemp(prefix="olaf-e-"))
-    made = Cluster(folder, size, tls, host)
+    made = EtcdCluster(folder, size, tls, host)
     try:
         for number in range(size):
             made.start(number)
@@ -102,9 +102,9 @@ def cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK) -> Ite
 
 
 @contextmanager
-def running(*, tls: Path | None = None) -> Iterator[str]:
+def running_etcd(*, tls: Path | None = None) -> Iterator[str]:
     """The endpoint of a :func:`cluster` of one."""
-    with cluster(1, tls=tls) as one:
+    with running_cluster(1, tls=tls) as one:
         yield one.endpoints[0]
 
 

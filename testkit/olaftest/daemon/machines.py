@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 
-from olafctl.machines.certificates import issue
+from olafctl.machines.certificates import issue_pair
 from olafctl.membership.model import Host
 from olafctl.network import interfaces, ip, offload
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess
 
 MTU = 9600
@@ -41,7 +41,7 @@ def why_not() -> str | None:
 
 
 @dataclass
-class Machine:
+class LabMachine:
     """A machine: its first process, its folder, its address, and its agent when that runs."""
 
     name: str
@@ -60,71 +60,71 @@ class Machine:
         """Its network namespace."""
         return f"/proc/{self.inside.pid}/ns/net"
 
-    def entered(self, *argv: str) -> list[str]:
+    def command_inside(self, *argv: str) -> list[str]:
         """``argv`` as a command inside."""
         return ["nsenter", f"--target={self.inside.pid}", "--net", "--mount", "--pid", "--", *argv]
 
-    def ip(self, *argv: str) -> None:
+    def run_ip(self, *argv: str) -> None:
         """Run ``ip`` inside."""
-        subprocess.run(self.entered("ip", *argv), check=True)
+        subprocess.run(self.command_inside("ip", *argv), check=True)
 
     def processes(self, module: str) -> Sequence[psutil.Process]:
         """Processes of this machine that run the module ``module``."""
-        own, found = _space(self.inside.pid), []
+        own, found = _pid_namespace(self.inside.pid), []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                if _space(process.pid) == own and process.cmdline()[1:3] == ["-m", module]:
+                if _pid_namespace(process.pid) == own and process.cmdline()[1:3] == ["-m", module]:
                     found.append(process)
         return found
 
-    def crash(self) -> None:
+    def kill_all(self) -> None:
         """Kill every process inside at once; its interfaces and files stay."""
-        subprocess.run(self.entered("kill", "-KILL", "--", "-1"), check=False)
+        subprocess.run(self.command_inside("kill", "-KILL", "--", "-1"), check=False)
 
 
 @dataclass
-class Lab:
+class MachineLab:
     """Some machines and the desk."""
 
     folder: Path
-    machines: dict[str, Machine] = field(default_factory=dict)
+    machines: dict[str, LabMachine] = field(default_factory=dict)
 
     def olafctl(self, *argv: str, code: int = 0, role: str = OPERATOR) -> str:
         """Run a verb at the desk and return what it prints, after checking its exit code."""
-        done = self.tried(*argv, role=role)
+        done = self.try_olafctl(*argv, role=role)
         said = f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         assert done.returncode == code, f"{argv}: {done.returncode}\n{said}"
         return done.stdout + done.stderr
 
-    def tried(
+    def try_olafctl(
         self, *argv: str, role: str = OPERATOR, at: str = DESK, **more: str
     ) -> subprocess.CompletedProcess[str]:
         """A verb, however it ended, with ``more`` of its environment."""
-        line = self.machines[at].entered(sys.executable, "-m", "olafctl", *argv)
-        environment = {**os.environ, **self.environment(at, role), **more}
+        line = self.machines[at].command_inside(sys.executable, "-m", "olafctl", *argv)
+        environment = {**os.environ, **self.environment_at(at, role), **more}
         return subprocess.run(
             line, check=False, capture_output=True, text=True, env=environment, timeout=1000
         )
 
-    def begun(self, *argv: str) -> subprocess.Popen[str]:
+    def begin_python(self, *argv: str) -> subprocess.Popen[str]:
         """Python at the desk with these arguments; its streams are pipes."""
-        pipe, line = subprocess.PIPE, self.machines[DESK].entered(sys.executable, *argv)
-        environment = {**os.environ, **self.environment()}
+        pipe, line = subprocess.PIPE, self.machines[DESK].command_inside(sys.executable, *argv)
+        environment = {**os.environ, **self.environment_at()}
         return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
 
-    def daemon(self, testbed: Path, at: str = DESK, *options: str, listen: str = "") -> DaemonProcess:
+    def make_daemon(self, testbed: Path, at: str = DESK, *options: str, listen: str = "") -> DaemonProcess:
         """A daemon of ``testbed``, to be started."""
         address = listen or f"unix:{self.machines[at].folder}/api.sock"
         arguments = ["daemon", str(testbed), "--listen", address, *options]
-        return self._process(at, arguments, address)
+        return self._make_process(at, arguments, address)
 
-    def start(self, name: str, **more: str) -> None:
+    def start_agent(self, name: str, **more: str) -> None:
         """Start a machine's agent, with ``more`` of its environment, and wait until it serves."""
         machine, certs = self.machines[name], self.folder / OPERATOR
         address = f"{machine.address}:{PORT}"
         line = ["agent", "--listen", address, "--tls-ca", f"{certs}/ca.pem"]
         line += ["--tls-cert", f"{certs}/{name}.pem", "--tls-key", f"{certs}/{name}.key"]
-        machine.agent = self._process(name, line, address, more)
+        machine.agent = self._make_process(name, line, address, more)
         machine.agent.start()
 
     def kill_agent(self, name: str) -> None:
@@ -133,81 +133,83 @@ class Lab:
         assert agent is not None
         agent.kill()
 
-    def cable(self, one: str, other: str, name: str) -> None:
+    def join_cable(self, one: str, other: str, name: str) -> None:
         """Join two machines: at each end the interface is called ``name``."""
         ends = [str(self.machines[each].inside.pid) for each in (one, other)]
         peer = ["type", "veth", "peer", "name", name, "netns", ends[1], *_SEVERAL]
-        ip.run(["link", "add", "name", name, "netns", ends[0], *_SEVERAL, *peer])
+        ip.run_ip(["link", "add", "name", name, "netns", ends[0], *_SEVERAL, *peer])
         for each in (one, other):
-            self.machines[each].ip(
+            self.machines[each].run_ip(
                 "link", "set", "dev", name, "arp", "off", "addrgenmode", "none", "mtu", str(MTU), "up"
             )
 
-    def host(self, host: Host, machine: str, interface: str, others: Iterable[tuple[str, str]]) -> str:
+    def add_host(self, host: Host, machine: str, interface: str, others: Iterable[tuple[str, str]]) -> str:
         """A host behind a network card of a machine, which knows the MAC addresses of ``others``; its network
         namespace."""
-        self.machines[host.name] = made = _machine(self.folder, host.name, str(host.ip))
-        self.cable(host.name, machine, interface)
-        made.ip("link", "set", "dev", interface, "address", host.mac, "arp", "on")
-        made.ip("address", "add", f"{host.ip}/8", "dev", interface)
+        self.machines[host.name] = made = _start_machine(self.folder, host.name, str(host.ip))
+        self.join_cable(host.name, machine, interface)
+        made.run_ip("link", "set", "dev", interface, "address", host.mac, "arp", "on")
+        made.run_ip("address", "add", f"{host.ip}/8", "dev", interface)
         for ip_address, mac in others:
-            made.ip("neighbour", "replace", ip_address, "lladdr", mac, "dev", interface, "nud", "permanent")
-        within(made.network, lambda: offload.disable(interface))
+            made.run_ip(
+                "neighbour", "replace", ip_address, "lladdr", mac, "dev", interface, "nud", "permanent"
+            )
+        run_within(made.network, lambda: offload.disable_offloads(interface))
         return made.network
 
-    def cut(self, name: str, *, whole: bool = False, interface: str = "mgmt") -> None:
+    def cut_network(self, name: str, *, whole: bool = False, interface: str = "mgmt") -> None:
         """Take a machine off the network of the agents, or an ``interface`` off its cable; or bring it
         back."""
-        self.machines[name].ip("link", "set", "dev", interface, "up" if whole else "down")
+        self.machines[name].run_ip("link", "set", "dev", interface, "up" if whole else "down")
 
-    def environment(self, at: str = DESK, role: str = OPERATOR) -> dict[str, str]:
+    def environment_at(self, at: str = DESK, role: str = OPERATOR) -> dict[str, str]:
         """What a verb needs at a machine, with the certificate of ``role``."""
         return {"OLAF_STATE": str(self.machines[at].folder), "OLAF_CERTS": str(self.folder / role)}
 
-    def _process(
+    def _make_process(
         self, at: str, arguments: Sequence[str], address: str, more: Mapping[str, str] = {}
     ) -> DaemonProcess:
         machine = self.machines[at]
-        log, environment = machine.folder / f"{arguments[0]}.log", {**self.environment(at), **more}
-        return DaemonProcess("olafctl", arguments, address, environment, machine.entered(), log)
+        log, environment = machine.folder / f"{arguments[0]}.log", {**self.environment_at(at), **more}
+        return DaemonProcess("olafctl", arguments, address, environment, machine.command_inside(), log)
 
 
 @contextmanager
-def lab(*names: str) -> Iterator[Lab]:
+def lab(*names: str) -> Iterator[MachineLab]:
     """A desk and these machines, each with its agent, in a folder of their own."""
     # Short, for sockets.
     folder = Path("/tmp") / f"olafm{secrets.token_hex(3)}"
     folder.mkdir(mode=0o700)
-    made = Lab(folder)
+    made = MachineLab(folder)
     try:
         certs = folder / OPERATOR
-        issue(certs, "client", (), 1)
+        issue_pair(certs, "client", (), 1)
         for role in ("controller", "reader"):
-            issue(certs, role, (), 1, role)
+            issue_pair(certs, role, (), 1, role)
             client_folder(certs, folder / role, role)
         for place, name in enumerate((DESK, *names)):
-            made.machines[name] = _machine(folder, name, f"10.97.0.{place + 1}")
+            made.machines[name] = _start_machine(folder, name, f"10.97.0.{place + 1}")
         desk = made.machines[DESK]
-        desk.ip("link", "add", "name", "br0", "type", "bridge")
-        desk.ip("address", "add", f"{desk.address}/24", "dev", "br0")
-        desk.ip("link", "set", "dev", "br0", "up")
+        desk.run_ip("link", "add", "name", "br0", "type", "bridge")
+        desk.run_ip("address", "add", f"{desk.address}/24", "dev", "br0")
+        desk.run_ip("link", "set", "dev", "br0", "up")
         for name in names:
             machine = made.machines[name]
             peer = ["type", "veth", "peer", "name", "mgmt", "netns", str(machine.inside.pid)]
-            ip.run(["link", "add", "name", f"to-{name}", "netns", str(desk.inside.pid), *peer])
-            desk.ip("link", "set", "dev", f"to-{name}", "master", "br0", "up")
-            machine.ip("address", "add", f"{machine.address}/24", "dev", "mgmt")
-            machine.ip("link", "set", "dev", "mgmt", "up")
-            issue(certs, name, (machine.address,), 1)
-            made.start(name)
+            ip.run_ip(["link", "add", "name", f"to-{name}", "netns", str(desk.inside.pid), *peer])
+            desk.run_ip("link", "set", "dev", f"to-{name}", "master", "br0", "up")
+            machine.run_ip("address", "add", f"{machine.address}/24", "dev", "mgmt")
+            machine.run_ip("link", "set", "dev", "mgmt", "up")
+            issue_pair(certs, name, (machine.address,), 1)
+            made.start_agent(name)
         yield made
     finally:
         for machine in made.machines.values():
-            _end(machine)
+            _end_machine(machine)
         shutil.rmtree(folder)
 
 
-def star(made: Lab, names: Sequence[str], mode: str = "olaf") -> str:
+def star_testbed(made: MachineLab, names: Sequence[str], mode: str = "olaf") -> str:
     """The testbed ``many``: its root on the first of these machines, a rack with a worker on each other."""
     racks = [*enumerate(names[1:], 2)]
     listed = ", ".join(f"{{name: {name}, address: {made.machines[name].address}:{PORT}}}" for name in names)
@@ -241,22 +243,22 @@ def client_folder(certs: Path, folder: Path, name: str) -> None:
         shutil.copyfile(source, folder / target)
 
 
-def _space(process: int) -> Path:
+def _pid_namespace(process: int) -> Path:
     """The namespace of processes that a process is in."""
     return Path(f"/proc/{process}/ns/pid").readlink()
 
 
-def _machine(folder: Path, name: str, address: str) -> Machine:
+def _start_machine(folder: Path, name: str, address: str) -> LabMachine:
     home = folder / name
     home.mkdir()
     line = [*_UNSHARED, "--kill-child", "--mount-proc", "sh", "-c", _FIRST]
     first = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
     assert first.stdout is not None
     first.stdout.readline()  # it is set up
-    return Machine(name, first, home, address)
+    return LabMachine(name, first, home, address)
 
 
-def _end(machine: Machine) -> None:
+def _end_machine(machine: LabMachine) -> None:
     """The kernel ends every process of a namespace whose first one ends; its interfaces go with it."""
     with suppress(psutil.Error, IndexError):
         machine.inside.kill()

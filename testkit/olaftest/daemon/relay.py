@@ -24,13 +24,13 @@ class Relay:
         self._whole = True
         self._flows = threading.Event()
         self._flows.set()
-        threading.Thread(target=self._accept, name="relay", daemon=True).start()
+        threading.Thread(target=self._accept_connection, name="relay", daemon=True).start()
 
     @classmethod
     def between(cls, outer: Path, inner: Path) -> "Relay":
         """From the UNIX socket ``outer``, which it makes, to ``inner``. Raises OSError."""
-        connect = partial(unix.connect, inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
-        return cls(unix.listen(outer, socket.SOCK_STREAM), connect)
+        connect = partial(unix.connect_to, inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
+        return cls(unix.listen_at(outer, socket.SOCK_STREAM), connect)
 
     @classmethod
     def to(cls, endpoint: str) -> "Relay":
@@ -45,18 +45,18 @@ class Relay:
         host, port = self._listening.getsockname()
         return f"{host}:{port}"
 
-    def cut(self) -> None:
+    def cut_connections(self) -> None:
         """Break every connection and refuse new ones until :meth:`heal`."""
         with self._lock:
             self._whole = False
-            self._break()
+            self._break_connections()
         self._flows.set()
 
-    def freeze(self) -> None:
+    def freeze_traffic(self) -> None:
         """Connections stay; what is sent arrives only after :meth:`heal`, or never if a cut comes first."""
         self._flows.clear()
 
-    def heal(self) -> None:
+    def heal_traffic(self) -> None:
         """Pass everything on again."""
         with self._lock:
             self._whole = True
@@ -67,17 +67,17 @@ class Relay:
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        self.cut()
+        self.cut_connections()
 
-    def _accept(self) -> None:
+    def _accept_connection(self) -> None:
         while True:
             try:
                 near, _ = self._listening.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+            threading.Thread(target=self._connect_inner, args=(near,), daemon=True).start()
 
-    def _connect(self, near: socket.socket) -> None:
+    def _connect_inner(self, near: socket.socket) -> None:
         self._flows.wait()
         try:
             far = self._connect_on()
@@ -90,14 +90,14 @@ class Relay:
                 if not self._whole:
                     return
                 self._open |= {near, far}
-            back = threading.Thread(target=self._pass, args=(far, near), daemon=True)
+            back = threading.Thread(target=self._pass_bytes, args=(far, near), daemon=True)
             back.start()
-            self._pass(near, far)
+            self._pass_bytes(near, far)
             back.join()
             with self._lock:
                 self._open -= {near, far}
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass_bytes(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(_CHUNK):
                 self._flows.wait()
@@ -105,7 +105,7 @@ class Relay:
         with suppress(OSError):
             sink.shutdown(socket.SHUT_WR)
 
-    def _break(self) -> None:
+    def _break_connections(self) -> None:
         for each in self._open:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

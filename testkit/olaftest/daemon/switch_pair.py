@@ -18,14 +18,14 @@ from olafctl.control.pipeline import DEVICES
 from olafctl.membership.membership import rows_of
 from olafctl.membership.model import Cluster, Row
 from olafctl.queue.registers import Command, IndexSettings
-from olafctl.queue.settings import Ranges, ranges
-from olafctl.targets.interface import Device, Registers
+from olafctl.queue.settings import Ranges, join_ranges
+from olafctl.targets.interface import Registers, TargetDevice
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import QUEUE_PORT
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.capture import Listener
+from olafswitch.ports.capture import FrameListener
 from olafswitch.ports.host import HostPort, UnixHostPort
 
 
@@ -53,7 +53,7 @@ class PairRegisters:
         return dict(self._values)
 
     def settings(self) -> Ranges:
-        return ranges(self.of_indices)
+        return join_ranges(self.of_indices)
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         self.permit()
@@ -70,7 +70,7 @@ class PairRegisters:
 class RunningPair:
     """See :class:`olafctl.targets.interface.Running`."""
 
-    devices: Sequence[Device]
+    devices: Sequence[TargetDevice]
     queues: Mapping[str, Registers]
     attachments: Sequence[Attachment] = ()
 
@@ -80,7 +80,7 @@ class RunningPair:
     def host_port(self, number: int) -> HostPort:
         raise OlafError(Problem("two switches without a queue have no front ports"))
 
-    def listen(self, number: int) -> Listener:
+    def listen(self, number: int) -> FrameListener:
         raise OlafError(Problem("two switches without a queue have no front ports"))
 
     def logs(self) -> Sequence[Path]:
@@ -112,7 +112,7 @@ class SwitchPair:
         self._place = place
         self._owns = owns
         self._processes: dict[str, subprocess.Popen[str]] = {}
-        self._devices = [self._built(name, number) for number, name in enumerate(DEVICES, 1)]
+        self._devices = [self._build_program(name, number) for number, name in enumerate(DEVICES, 1)]
 
     def running(self) -> RunningPair | None:
         running = RunningPair(self._devices, {self.testbed.root.name: self.registers})
@@ -127,9 +127,9 @@ class SwitchPair:
         self.registers.of_indices[:] = [IndexSettings()] * len(self.registers.of_indices)
         self.starts += 1
         for device in self._devices:
-            self._begin(device)
+            self._begin_switch(device)
         for device in self._devices:
-            self._await(device)
+            self._await_port(device)
         return RunningPair(self._devices, {self.testbed.root.name: self.registers})
 
     def first(self) -> Mapping[str, Row]:
@@ -159,40 +159,40 @@ class SwitchPair:
 
     def host(self, block: str, port: int) -> UnixHostPort:
         """The outside of a port of VNP4₁ (where hosts send) or VNP4₂ (where they receive)."""
-        return UnixHostPort(self._port(block, port))
+        return UnixHostPort(self._port_of(block, port))
 
-    def _begin(self, device: Device) -> None:
+    def _begin_switch(self, device: TargetDevice) -> None:
         numbers = [*(port.number for port in self.testbed.ports), QUEUE_PORT]
-        ports = [f"--port={number}=unix:{self._port(device.name, number)}" for number in numbers]
-        argv = [sys.executable, "-m", "olafctl", "p4", "run", str(_program(device.name)), *ports]
+        ports = [f"--port={number}=unix:{self._port_of(device.name, number)}" for number in numbers]
+        argv = [sys.executable, "-m", "olafctl", "p4", "run", str(_program_path(device.name)), *ports]
         argv += ["--listen", device.address, "--device-id", str(device.device_id)]
         self._processes[device.name] = subprocess.Popen(
             argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
-    def _await(self, device: Device) -> None:
+    def _await_port(self, device: TargetDevice) -> None:
         process = self._processes[device.name]
         assert process.stdout is not None
         if "Ctrl-C" not in process.stdout.readline():
             raise OlafError(Problem("did not start", device.name, "see olafswitch run"))
 
-    def _port(self, name: str, number: int) -> Path:
+    def _port_of(self, name: str, number: int) -> Path:
         return self._place / f"{name[-1]}-{number}.sock"
 
-    def _built(self, name: str, number: int) -> Device:
+    def _build_program(self, name: str, number: int) -> TargetDevice:
         folder = self._place / name
         if self._owns:
-            program = compile_program(_program(name))
+            program = compile_program(_program_path(name))
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "p4info").write_text(text_format.MessageToString(program.p4info))
             (folder / "config").write_bytes(program.device_config)
-        return Device(
+        return TargetDevice(
             name, number, f"unix:{self._place}/{name[-1]}.grpc", folder / "p4info", folder / "config"
         )
 
 
 @contextmanager
-def switches(testbed: Testbed) -> Iterator[SwitchPair]:
+def running_pair(testbed: Testbed) -> Iterator[SwitchPair]:
     """A pair that runs meanwhile, in a folder of its own. Raises OlafError."""
     place = Path(tempfile.mkdtemp(prefix="olaf-b-"))
     pair = SwitchPair(testbed, place)
@@ -204,5 +204,5 @@ def switches(testbed: Testbed) -> Iterator[SwitchPair]:
         shutil.rmtree(place)
 
 
-def _program(name: str) -> Path:
+def _program_path(name: str) -> Path:
     return paths.sources() / "p4src" / f"{name}.p4"

@@ -14,13 +14,13 @@ from ipaddress import IPv4Address
 import numpy as np
 
 from olafctl import paths
-from olafctl.targets.opennic.blocks import block
+from olafctl.targets.opennic.blocks import compile_block
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafctl.targets.opennic_sim.box import Box
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack_header, unpack_header
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
@@ -29,10 +29,10 @@ from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.hardware.plane import HardwarePlane
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.syntax.preprocess import preprocess_file
 from olafswitch.p4.verilog.module import Module
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, P4Info, Replica
-from olafswitch.p4runtime.program import Program
+from olafswitch.p4runtime.program import ProgramInfo
 from olaftest.frames import OlafFrame
 
 QUEUE = Geometry(slots=8, beats=142)
@@ -78,10 +78,10 @@ class _Programmer:
         self._strange: list[tuple[int, Key]] = []
         self._tables: NativeSwitch | HardwarePlane = self.switch
         if driver is not None:
-            self._tables = HardwarePlane(driver, Program(self.program.p4info))
+            self._tables = HardwarePlane(driver, ProgramInfo(self.program.p4info))
             self._tables.start()
 
-    def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
+    def add_entry(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
         """An entry."""
         info: P4Info = self.program.p4info
         tables = {each.preamble.alias: each.preamble.id for each in info.tables}
@@ -91,7 +91,7 @@ class _Programmer:
         self._tables.insert(tables[table], key, 0, call)
         self._added.append((tables[table], key, call))
 
-    def rewrite(self, pick: random.Random) -> None:
+    def rewrite_members(self, pick: random.Random) -> None:
         """Write one of the entries again, and add or remove one that no frame of random_frame() meets."""
         table, key, call = pick.choice(self._added)
         self._tables.modify(table, key, 0, call)
@@ -104,24 +104,24 @@ class _Programmer:
         self._strange.append((table, strange))
 
 
-def _first(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
+def _program_first(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
     """A worker with an id in cluster 5, one without in cluster 6, one parameter server."""
     made = _Programmer(file, architecture, driver)
     for reason in Refusal:
-        made.add("refusals", reason, "refuse")
-    made.add("workers", int(WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
-    made.add("workers", int(NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
-    made.add("parameter_servers", int(SERVER.ip), "admit", ANY_PORT, mac_bits(SERVER.mac), SERVER.port)
+        made.add_entry("refusals", reason, "refuse")
+    made.add_entry("workers", int(WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
+    made.add_entry("workers", int(NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
+    made.add_entry("parameter_servers", int(SERVER.ip), "admit", ANY_PORT, mac_bits(SERVER.mac), SERVER.port)
     return made
 
 
-def _second(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
+def _program_second(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
     made = _Programmer(file, architecture, driver)
-    made.add("cluster_multicast", 5, "multicast", CLUSTER_GROUP)
+    made.add_entry("cluster_multicast", 5, "multicast", CLUSTER_GROUP)
     for port, endpoint in ((WORKERS_PORT, WORKER), (WORKERS_PORT, NEIGHBOUR), (SERVERS_PORT, SERVER)):
-        made.add("forwarding", Lpm(int(endpoint.ip), 32), "forward", port)
-    made.add("bridging", mac_bits(WORKER.mac), "forward", WORKERS_PORT)
-    made.add("bridging", _BROADCAST, "flood", _FLOOD_GROUP)
+        made.add_entry("forwarding", Lpm(int(endpoint.ip), 32), "forward", port)
+    made.add_entry("bridging", mac_bits(WORKER.mac), "forward", WORKERS_PORT)
+    made.add_entry("bridging", _BROADCAST, "flood", _FLOOD_GROUP)
     return made
 
 
@@ -129,58 +129,58 @@ class Twin:
     """Sends a frame that meets an empty queue through the twin's programs."""
 
     def __init__(self) -> None:
-        self._first = _first("vnp4_1.p4", "v1model").switch
-        second = _second("vnp4_2.p4", "v1model")
+        self._first = _program_first("vnp4_1.p4", "v1model").switch
+        second = _program_second("vnp4_2.p4", "v1model")
         for member, (_, endpoint) in enumerate(MEMBERS, start=1):
-            second.add("members", member, "deliver", *_delivery(endpoint))
+            second.add_entry("members", member, "deliver", *_delivery_params(endpoint))
         self._second = second.switch
         replicas = [Replica(port, member) for member, (port, _) in enumerate(MEMBERS, start=1)]
         self._second.set_multicast_group(CLUSTER_GROUP, replicas)
         self._second.set_multicast_group(_FLOOD_GROUP, [Replica(port, 0) for port in PORTS])
 
-    def first(self, port: int, frame: bytes) -> list[Sent]:
+    def run_first(self, port: int, frame: bytes) -> list[Sent]:
         """Run VNP4₁ on a frame."""
         return self._first.process(port, frame)
 
-    def sends(self, port: int, frame: bytes) -> list[Sent]:
+    def run_frame(self, port: int, frame: bytes) -> list[Sent]:
         """Port 510 is the host; its frames begin with the port that they came in by."""
         sent: list[Sent] = []
         for out, between in self._first.process(port, frame):
             if out == CPU_PORT:
                 sent.append((CPU_PORT, between))
                 continue
-            values = {**unpack(TUSER, between), "slots": QUEUE.slots}
-            sent += self._second.process(QUEUE_PORT, pack(TUSER, values) + between[TUSER.size :])
+            values = {**unpack_header(TUSER, between), "slots": QUEUE.slots}
+            sent += self._second.process(QUEUE_PORT, pack_header(TUSER, values) + between[TUSER.size :])
         return sent
 
 
-def _delivery(endpoint: Endpoint) -> tuple[int, int, int]:
+def _delivery_params(endpoint: Endpoint) -> tuple[int, int, int]:
     return mac_bits(endpoint.mac), int(endpoint.ip), endpoint.port
 
 
 @cache
-def blocks() -> Mapping[int, Module]:
+def compile_blocks() -> Mapping[int, Module]:
     """Both XSA programs in Verilog."""
     made = {}
     for ip in IPS:
         source = paths.sources() / "p4src" / f"{ip.name}_xsa.p4"
-        made[ip.number] = block(ip, preprocess(source, (), {}), source.name)
+        made[ip.number] = compile_block(ip, preprocess_file(source, (), {}), source.name)
     return made
 
 
-def program(box: Box) -> "list[_Programmer]":
+def program_box(box: Box) -> "list[_Programmer]":
     """Write the twin's entries to the blocks' tables."""
     return [
-        _first("vnp4_1_xsa.p4", "xsa", box.drivers[1]),
-        _second("vnp4_2_xsa.p4", "xsa", box.drivers[2]),
+        _program_first("vnp4_1_xsa.p4", "xsa", box.drivers[1]),
+        _program_second("vnp4_2_xsa.p4", "xsa", box.drivers[2]),
     ]
 
 
-def programmed(seed: int = 1, periods: Mapping[str, int] | None = None) -> Box:
+def open_programmed_box(seed: int = 1, periods: Mapping[str, int] | None = None) -> Box:
     """The box with the twin's entries, groups and members."""
-    box = Box(QUEUE, blocks(), seed, periods)
-    program(box)
-    prepare(box)
+    box = Box(QUEUE, compile_blocks(), seed, periods)
+    program_box(box)
+    prepare_box(box)
     return box
 
 
@@ -201,9 +201,9 @@ def _of_size(frame: OlafFrame, size: int) -> bytes:
     return replace(frame, gradient=np.ones(values, dtype=np.float32)).encode()
 
 
-def prepare(box: Box) -> None:
+def prepare_box(box: Box) -> None:
     """Write the twin's groups and members, and the queue's mode; after a reset as well."""
-    members = [Copy(port, *_delivery(endpoint)) for port, endpoint in MEMBERS]
+    members = [Copy(port, *_delivery_params(endpoint)) for port, endpoint in MEMBERS]
     box.registers.set_group(CLUSTER_GROUP, members)
     box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
     box.queue.write("mode", Mode.FIFO.number)
@@ -229,21 +229,21 @@ class Account:
     """Frames that were inside when the box was reset: some or all of their copies did not leave."""
 
 
-def account(frames: int, seed: int, progress: Callable[[str], None] = lambda step: None) -> Account:
+def account_frames(frames: int, seed: int, progress: Callable[[str], None] = lambda step: None) -> Account:
     """Send ``frames`` random frames into two CMACs and the host, with pauses at every port and resets.
 
     Raises OlafError for a frame that left and should not have, left twice, left (without a reset) in part of
     its copies only, or is missing without a counter that counts it.
     """
     pick = random.Random(seed)
-    box = Box(QUEUE, blocks(), seed)
-    run = _Run(box, pick, Twin(), program(box))
-    prepare(box)
+    box = Box(QUEUE, compile_blocks(), seed)
+    run = _Run(box, pick, Twin(), program_box(box))
+    prepare_box(box)
     try:
         batch = 0
         while run.total.frames < frames:
             batch += 1
-            run.batch(
+            run.run_batch(
                 min(_BATCH, frames - run.total.frames),
                 reset=batch % _RESET_EVERY == 0,
                 lost=batch % _LOST_EVERY == 1,
@@ -262,7 +262,7 @@ class _Run:
         self._box, self._pick, self._twin, self._programs = box, pick, twin, programs
         self.total = Account()
 
-    def batch(self, frames: int, reset: bool, lost: bool) -> None:
+    def run_batch(self, frames: int, reset: bool, lost: bool) -> None:
         """Send, wait until the box is idle, and account for each frame; with ``lost`` a port takes none."""
         box, pick = self._box, self._pick
         for end in (*box.rx, box.h2c):
@@ -276,17 +276,17 @@ class _Run:
         due: list[list[Sent]] = []
         bad = 0
         for number in range(frames):
-            bad += self._spoil()
-            due.append(self._send(self.total.frames + number))
+            bad += self._spoil_frame()
+            due.append(self._send_frame(self.total.frames + number))
             if pick.random() < _REWRITTEN:
-                pick.choice(self._programs).rewrite(pick)
+                pick.choice(self._programs).rewrite_members(pick)
                 self.total.rewritten += 1
             if number % 4 == 3:
                 box.run(pick.choice([100, 600, 2000]))
         if reset:
             box.run(pick.randint(1, 600))
             box.reset()
-            prepare(box)
+            prepare_box(box)
         if lost:
             box.run(_DEAD_CYCLES)
             box.settle(quiet=1200)
@@ -294,16 +294,16 @@ class _Run:
                 sink.pause(0.0)
             self.total.lost_links += 1
         box.settle(quiet=1200)
-        missing = self._match(due, cut=reset or lost)
+        missing = self._match_sent(due, cut=reset or lost)
         self.total.frames += frames
         self.total.bad += bad
         if reset:
             self.total.resets += 1
             self.total.cut += missing
             return
-        self._compare(frames, missing, bad, lost)
+        self._compare_frames(frames, missing, bad, lost)
 
-    def _spoil(self) -> int:
+    def _spoil_frame(self) -> int:
         """Now and then a frame that must be dropped; how many."""
         pick = self._pick
         kind = pick.randrange(40)
@@ -315,7 +315,7 @@ class _Run:
             source.send(bytes(pick.randint(9217, 12_000)))
         return int(kind < 2)
 
-    def _send(self, nonce: int) -> list[Sent]:
+    def _send_frame(self, nonce: int) -> list[Sent]:
         """Send a frame; what must leave for it."""
         pick = self._pick
         port = pick.choice(PORTS)
@@ -323,29 +323,29 @@ class _Run:
         shape = pick.randrange(20)
         if shape == 1:
             # A frame that looks like an update of another size, from an unknown worker.
-            frame = _olaf(pick, nonce, STRANGER, SERVER, FrameType.UPDATE)
+            frame = _olaf_frame(pick, nonce, STRANGER, SERVER, FrameType.UPDATE)
             frame = (frame + pick.randbytes(64))[: pick.randint(60, len(frame) + 64)]
         if shape == 0:
             header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
             self._box.h2c.send(header + frame)
-            return [(port, blank(frame))]
+            return [(port, blank_status(frame))]
         self._box.rx[port - 1].send(frame)
-        return [(out, blank(sent)) for out, sent in self._twin.sends(port, frame)]
+        return [(out, blank_status(sent)) for out, sent in self._twin.run_frame(port, frame)]
 
-    def _left(self) -> Iterator[Sent]:
+    def _collect_left(self) -> Iterator[Sent]:
         for number, sink in enumerate(self._box.tx):
             for frame in sink.frames():
                 if frame.user != (len(frame.data), 0, 1 << (6 + number)):
                     raise OlafError(
                         Problem(f"a frame of {len(frame.data)} bytes left with tuser {frame.user}")
                     )
-                yield number + 1, blank(frame.data)
+                yield number + 1, blank_status(frame.data)
         for frame in self._box.c2h.frames():
             if frame.user[0] != len(frame.data):
                 raise OlafError(Problem(f"a packet-in left with size {frame.user[0]}"))
             yield CPU_PORT, frame.data[layouts.ETHERNET.size :]
 
-    def _match(self, due: Sequence[Sequence[Sent]], cut: bool) -> int:
+    def _match_sent(self, due: Sequence[Sequence[Sent]], cut: bool) -> int:
         """Trace each frame that left to the one that it came from; how many of these did not leave whole.
 
         Only a frame that a reset cut may leave some of its copies.
@@ -355,7 +355,7 @@ class _Run:
             for each in sent:
                 wanted.setdefault(each, []).append(number)
         arrived = [0] * len(due)
-        for left in self._left():
+        for left in self._collect_left():
             origins = wanted.get(left)
             if not origins:
                 what = f"port {left[0]} sent a frame of {len(left[1])} bytes that the twin does not send"
@@ -368,7 +368,7 @@ class _Run:
                 raise OlafError(Problem(what, f"frame {self.total.frames + number}"))
         return sum(1 for number, sent in enumerate(due) if arrived[number] < len(sent))
 
-    def _compare(self, frames: int, missing: int, bad: int, lost: bool) -> None:
+    def _compare_frames(self, frames: int, missing: int, bad: int, lost: bool) -> None:
         """A counter must account for every missing frame, and each stage's for what the one before sent."""
         counters, queue = self._box.registers.counters(), self._box.queue.read_all()
         causes = {name: queue[name] for name in ("dropped_full", "dropped_bypass")}
@@ -402,9 +402,9 @@ def random_frame(pick: random.Random, nonce: int) -> bytes:
     kind = pick.randrange(9)
     if kind < 2:
         worker = pick.choice([WORKER, NEIGHBOUR])
-        return _olaf(pick, nonce, worker, SERVER, FrameType.UPDATE)
+        return _olaf_frame(pick, nonce, worker, SERVER, FrameType.UPDATE)
     if kind < 4:
-        answer = _olaf(pick, nonce, SERVER, WORKER, pick.choice([FrameType.ACK, FrameType.RESULT]))
+        answer = _olaf_frame(pick, nonce, SERVER, WORKER, pick.choice([FrameType.ACK, FrameType.RESULT]))
         wrong = pick.random() < 0.3
         return answer[:_CHECKSUM_AT] + b"\x12\x34" + answer[_CHECKSUM_AT + 2 :] if wrong else answer
     if kind == 4:
@@ -413,17 +413,19 @@ def random_frame(pick: random.Random, nonce: int) -> bytes:
         return Datagram(STRANGER, pick.choice([SERVER, WORKER, _NOWHERE]), body).encode()
     target = pick.choice(["ff:ff:ff:ff:ff:ff", WORKER.mac])
     ethernet = {"dst_addr": mac_bits(target), "src_addr": mac_bits(STRANGER.mac), "ether_type": 0x1234}
-    return pack(layouts.ETHERNET, ethernet) + body.ljust(46, b"\0")
+    return pack_header(layouts.ETHERNET, ethernet) + body.ljust(46, b"\0")
 
 
-def _olaf(pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, kind: FrameType) -> bytes:
+def _olaf_frame(
+    pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, kind: FrameType
+) -> bytes:
     values = pick.choice([1, 3, 300, 2243, pick.randint(1, 2243)])
     gradient = np.frombuffer(pick.randbytes(4 * values), dtype=np.uint32).view(np.float32)
     epoch = EPOCH if WORKER in (source, target) else 0
     return OlafFrame(source, target, kind, 0, 1, nonce, 1.25, 1_000, gradient, epoch=epoch).encode()
 
 
-def blank(frame: bytes) -> bytes:
+def blank_status(frame: bytes) -> bytes:
     """A frame without the queue's status: what was waiting when an ACK passed, the twin's queue has not."""
     at = layouts.GRADIENT_OFFSET
     is_ipv4 = frame[12:14] == b"\x08\x00" and len(frame) > at

@@ -12,12 +12,12 @@ from olafswitch.p4.check.program import check_program
 from olafswitch.p4.compiler import compile_text, own_digest
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.parse import parse
-from olafswitch.p4.syntax.preprocess import preprocess
-from olafswitch.p4.verilog.compile import compile_module, library
+from olafswitch.p4.syntax.parse import parse_program
+from olafswitch.p4.syntax.preprocess import preprocess_file
+from olafswitch.p4.verilog.compile import compile_module, list_library
 from olafswitch.p4runtime.dataplane import ActionCall, Key, Replica, TableFull
-from olafswitch.p4runtime.program import Program
-from olaftest.programs.walks import Walks, fill, members
+from olafswitch.p4runtime.program import ProgramInfo
+from olaftest.programs.walks import Walks, draw_members, fill_tables
 
 PORTS = (0, 1, 2, 3, 5)
 _RESULT = "result.json"
@@ -38,13 +38,15 @@ class Compared:
     cycles: int
 
 
-def compare(source: Path, frames: int, pauses: tuple[float, float] = (0.2, 0.2), seed: int = 1) -> Compared:
+def compare_programs(
+    source: Path, frames: int, pauses: tuple[float, float] = (0.2, 0.2), seed: int = 1
+) -> Compared:
     """Random entries, members, groups and ``frames`` random frames.
 
     ``pauses``: how often nothing comes in, and nothing may leave. Raises Difference, and Refused where the
     program is outside of the subset.
     """
-    return compare_text(preprocess(source, (), {}), frames, pauses, seed, str(source))
+    return compare_text(preprocess_file(source, (), {}), frames, pauses, seed, str(source))
 
 
 def compare_text(
@@ -53,32 +55,32 @@ def compare_text(
     """As :func:`compare`, of a preprocessed program."""
     r = random.Random(seed)
     program = compile_text(text, optimize="-O1", file=file)
-    info = Program(program.p4info)
+    info = ProgramInfo(program.p4info)
     made = SimulatedSwitch.of_text(text, info, seed=seed, file=file, quick=frames < 2000)
     native = NativeSwitch(optimize="-O1")
     try:
         native.commit(native.prepare(program.p4info, program.device_config))
-        fill(info, r, _adder(native, made))
+        fill_tables(info, r, _make_adder(native, made))
         for value_set in info.value_sets.values():
-            keys = members(value_set, r)
+            keys = draw_members(value_set, r)
             native.set_value_set(value_set.id, keys)
             made.set_value_set(value_set.id, keys)
         for group in range(1, 5):
             replicas = [Replica(r.choice(PORTS), instance) for instance in range(r.randrange(4))]
             native.set_multicast_group(group, replicas)
             made.set_multicast_group(group, replicas)
-        walks = Walks(check_program(parse(text), file), r)
+        walks = Walks(check_program(parse_program(text), file), r)
         made.source.pause(pauses[0])
         made.sink.pause(pauses[1])
         begin = made.bench.cycles()
         expected: list[tuple[int, bytes]] = []
         for _ in range(frames):
-            port, frame = r.choice(PORTS), walks.frame()
+            port, frame = r.choice(PORTS), walks.draw_frame()
             expected += [each for each in native.process(port, frame, 0) if each[1]]  # no beat is empty
             made.offer(port, frame)
         sent = [each for out in made.received() for each in made.leaving(out)]
         for number, (got, wanted) in enumerate(zip_longest(sent, expected)):
-            _same(f"what leaves as number {number}", _shown(got), _shown(wanted))
+            _check_same(f"what leaves as number {number}", _show_packets(got), _show_packets(wanted))
         _same_state(info, made, native)
         return Compared(frames, len(sent), made.bench.cycles() - begin)
     finally:
@@ -86,10 +88,10 @@ def compare_text(
         native.close()
 
 
-def compared(text: str, frames: int, file: str) -> Compared:
+def compare_cached(text: str, frames: int, file: str) -> Compared:
     """As :func:`compare_text`, and kept until the program or its Verilog changes."""
     made = compile_module(text, file, "simulated")
-    parts = [own_digest(), made.text, *(path.read_text() for path in library()), text, str(frames)]
+    parts = [own_digest(), made.text, *(path.read_text() for path in list_library()), text, str(frames)]
 
     def run(work: Path) -> None:
         (work / _RESULT).write_text(json.dumps(vars(compare_text(text, frames, file=file))))
@@ -98,7 +100,7 @@ def compared(text: str, frames: int, file: str) -> Compared:
     return Compared(**json.loads((folder / _RESULT).read_text()))
 
 
-def _adder(native: NativeSwitch, made: SimulatedSwitch) -> Callable[[int, Key, int, ActionCall], None]:
+def _make_adder(native: NativeSwitch, made: SimulatedSwitch) -> Callable[[int, Key, int, ActionCall], None]:
     """Inserts an entry on both, in the place of one with its match; none of which hardware has no room."""
 
     def add(table: int, key: Key, priority: int, action: ActionCall) -> None:
@@ -117,23 +119,23 @@ def _adder(native: NativeSwitch, made: SimulatedSwitch) -> Callable[[int, Key, i
     return add
 
 
-def _same_state(info: Program, made: SimulatedSwitch, native: NativeSwitch) -> None:
+def _same_state(info: ProgramInfo, made: SimulatedSwitch, native: NativeSwitch) -> None:
     counted = {each["name"] for each in made.about["counters"]}
     for counter in info.counters.values():
         for index in range(min(counter.size, _CELLS)) if counter.name in counted else ():
             where = f"counter {counter.name}[{index}]"
-            _same(where, made.counter(counter.id, index), native.counter(counter.id, index))
+            _check_same(where, made.counter(counter.id, index), native.counter(counter.id, index))
     used = {each["name"] for each in made.about["registers"]}
     for register in info.registers.values():
         for index in range(min(register.size, _CELLS)) if register.name in used else ():
             where = f"register {register.name}[{index}]"
-            _same(where, made.register(register.id, index), native.register(register.id, index))
+            _check_same(where, made.register(register.id, index), native.register(register.id, index))
 
 
-def _same(where: str, got: object, wanted: object) -> None:
+def _check_same(where: str, got: object, wanted: object) -> None:
     if got != wanted:
         raise Difference(f"{where}: {got} from Verilog, {wanted} from C++")
 
 
-def _shown(sent: tuple[int, bytes] | None) -> str:
+def _show_packets(sent: tuple[int, bytes] | None) -> str:
     return f"port {sent[0]}: {sent[1].hex()}" if sent is not None else "nothing"

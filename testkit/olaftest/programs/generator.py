@@ -54,7 +54,7 @@ class Expr:
     value: Callable[[Values], int]
 
 
-def _signed(value: int, width: int) -> int:
+def _as_signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
@@ -66,7 +66,7 @@ class Generator:
         self.names = {name: (f"h.i.{name}", width) for name, width in FIELDS.items()}
         """What an expression can read: as written, and its width."""
 
-    def program(self, mistake: bool = False) -> tuple[str, list[Expr]]:
+    def generate_program(self, mistake: bool = False) -> tuple[str, list[Expr]]:
         """A program and its results' expressions; with ``mistake`` it breaks a rule in one place."""
         results = [self.bits(32, 4) for _ in range(RESULTS)]
         text = PROGRAM.format(
@@ -84,15 +84,23 @@ class Generator:
     def bits(self, width: int, depth: int) -> Expr:
         """An expression of ``bit<width>``."""
         if depth == 0:
-            return self._leaf(width)
-        kinds = [self._binary, self._unary, self._shift, self._mux, self._cast, self._of_signed, self._slice]
+            return self._generate_leaf(width)
+        kinds = [
+            self._generate_binary,
+            self._generate_unary,
+            self._generate_shift,
+            self._generate_mux,
+            self._generate_cast,
+            self._of_signed,
+            self._generate_slice,
+        ]
         if width > 1:
-            kinds.append(self._concatenation)
+            kinds.append(self._generate_concatenation)
         if width == 32:
-            kinds.append(self._call)
+            kinds.append(self._generate_call)
         return self.random.choice(kinds)(width, depth - 1)
 
-    def _leaf(self, width: int) -> Expr:
+    def _generate_leaf(self, width: int) -> Expr:
         mask = (1 << width) - 1
         if self.random.random() < 0.3:
             number = self.random.choice((0, 1, mask, self.random.getrandbits(width)))
@@ -101,7 +109,7 @@ class Generator:
         text, own = self.names[name]
         return Expr(text if own == width else f"(bit<{width}>) {text}", lambda values: values[name] & mask)
 
-    def _binary(self, width: int, depth: int) -> Expr:
+    def _generate_binary(self, width: int, depth: int) -> Expr:
         left, right = self.bits(width, depth), self.bits(width, depth)
         mask = (1 << width) - 1
         operators: dict[str, Callable[[int, int], int]] = {
@@ -112,31 +120,33 @@ class Generator:
         sign, compute = self.random.choice(list(operators.items()))
         return Expr(f"({left.text} {sign} {right.text})", lambda v: compute(left.value(v), right.value(v)))
 
-    def _unary(self, width: int, depth: int) -> Expr:
+    def _generate_unary(self, width: int, depth: int) -> Expr:
         operand, mask = self.bits(width, depth), (1 << width) - 1
         if self.random.random() < 0.5:
             return Expr(f"(~{operand.text})", lambda v: ~operand.value(v) & mask)
         return Expr(f"(-{operand.text})", lambda v: -operand.value(v) & mask)
 
-    def _shift(self, width: int, depth: int) -> Expr:
+    def _generate_shift(self, width: int, depth: int) -> Expr:
         operand, by, mask = self.bits(width, depth), self.bits(3, depth), (1 << width) - 1
         if self.random.random() < 0.5:
             return Expr(f"({operand.text} << {by.text})", lambda v: operand.value(v) << by.value(v) & mask)
         return Expr(f"({operand.text} >> {by.text})", lambda v: operand.value(v) >> by.value(v))
 
-    def _mux(self, width: int, depth: int) -> Expr:
-        test, yes, no = self.truth(depth), self.bits(width, depth), self.bits(width, depth)
+    def _generate_mux(self, width: int, depth: int) -> Expr:
+        test, yes, no = self.generate_truth(depth), self.bits(width, depth), self.bits(width, depth)
         text = f"({test.text} ? {yes.text} : {no.text})"
         return Expr(text, lambda v: yes.value(v) if test.value(v) else no.value(v))
 
-    def _cast(self, width: int, depth: int) -> Expr:
+    def _generate_cast(self, width: int, depth: int) -> Expr:
         """Generate a cast of a truth value, or of bits of another width, conditionals among them."""
         if width == 1:
-            truth = self.truth(depth)
+            truth = self.generate_truth(depth)
             return Expr(f"(bit<1>) ({truth.text})", truth.value)
         other, mask = self.random.choice(WIDTHS), (1 << width) - 1
         inner = (
-            self._mux(other, depth - 1) if depth and self.random.random() < 0.5 else self.bits(other, depth)
+            self._generate_mux(other, depth - 1)
+            if depth and self.random.random() < 0.5
+            else self.bits(other, depth)
         )
         return Expr(f"(bit<{width}>) {inner.text}", lambda v: inner.value(v) & mask)
 
@@ -147,36 +157,36 @@ class Generator:
         if width == 1:
             return Expr(f"({inner.text})[{other - 1}:{other - 1}]", lambda v: inner.value(v) >> (other - 1))
         text = f"(bit<{width}>) (int<{width}>) (int<{other}>) {inner.text}"
-        return Expr(text, lambda v: _signed(inner.value(v), other) & mask)
+        return Expr(text, lambda v: _as_signed(inner.value(v), other) & mask)
 
-    def _slice(self, width: int, depth: int) -> Expr:
+    def _generate_slice(self, width: int, depth: int) -> Expr:
         other = self.random.choice([each for each in WIDTHS if each >= width])
         low = self.random.randint(0, other - width)
         inner, mask = self.bits(other, depth), (1 << width) - 1
         return Expr(f"({inner.text})[{low + width - 1}:{low}]", lambda v: inner.value(v) >> low & mask)
 
-    def _concatenation(self, width: int, depth: int) -> Expr:
+    def _generate_concatenation(self, width: int, depth: int) -> Expr:
         below = self.random.randint(1, width - 1)
         high, low = self.bits(width - below, depth), self.bits(below, depth)
         return Expr(f"({high.text} ++ {low.text})", lambda v: high.value(v) << below | low.value(v))
 
-    def _call(self, width: int, depth: int) -> Expr:
+    def _generate_call(self, width: int, depth: int) -> Expr:
         x, y = self.bits(8, depth), self.bits(32, depth)
-        return Expr(f"chosen({x.text}, {y.text})", lambda v: chosen(x.value(v), y.value(v)))
+        return Expr(f"chosen({x.text}, {y.text})", lambda v: choose_value(x.value(v), y.value(v)))
 
-    def truth(self, depth: int) -> Expr:
+    def generate_truth(self, depth: int) -> Expr:
         """An expression of ``bool``."""
         if depth == 0 or self.random.random() < 0.6:
-            return self._comparison(depth)
-        left, right = self.truth(depth - 1), self.truth(depth - 1)
+            return self._generate_comparison(depth)
+        left, right = self.generate_truth(depth - 1), self.generate_truth(depth - 1)
         if self.random.random() < 0.3:
-            bit = self._mux(1, depth - 1)
+            bit = self._generate_mux(1, depth - 1)
             return Expr(f"(bool) {bit.text}", bit.value)
         sign, both = self.random.choice((("&&", all), ("||", any)))
         text = f"({left.text} {sign} !{right.text})"
         return Expr(text, lambda v: int(both((left.value(v), not right.value(v)))))
 
-    def _comparison(self, depth: int) -> Expr:
+    def _generate_comparison(self, depth: int) -> Expr:
         width = self.random.choice(WIDTHS)
         left, right = self.bits(width, depth), self.bits(width, depth)
         sign, holds = self.random.choice(
@@ -185,7 +195,8 @@ class Generator:
         if width > 1 and self.random.random() < 0.5:
             text = f"((int<{width}>) {left.text} {sign} (int<{width}>) {right.text})"
             return Expr(
-                text, lambda v: int(holds(_signed(left.value(v), width), _signed(right.value(v), width)))
+                text,
+                lambda v: int(holds(_as_signed(left.value(v), width), _as_signed(right.value(v), width))),
             )
         return Expr(f"({left.text} {sign} {right.text})", lambda v: int(holds(left.value(v), right.value(v))))
 
@@ -193,12 +204,12 @@ class Generator:
 CHOSEN = "x > 100 ? y - (bit<32>) x : (bit<32>) (x < 8w50 ? x : y[7:0])"
 
 
-def chosen(x: int, y: int) -> int:
+def choose_value(x: int, y: int) -> int:
     """Compute the programs' function ``chosen``."""
     return y - x & 0xFFFFFFFF if x > 100 else x if x < 50 else y & 0xFF
 
 
-def expected(frame: bytes, results: list[Expr]) -> bytes:
+def expected_frame(frame: bytes, results: list[Expr]) -> bytes:
     """Compute what the program sends for a frame."""
     number, left, values = int.from_bytes(frame[:FRAME_BYTES], "big"), FRAME_BYTES * 8, {}
     for name, width in FIELDS.items():

@@ -6,14 +6,14 @@ from typing import Any
 
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.verilog.parsing import flat
+from olafswitch.p4.verilog.parsing import flatten_parser
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Match, Optional, Range, Ternary
-from olafswitch.p4runtime.program import Scope
+from olafswitch.p4runtime.program import ActionScope
 
 _STEPS = 40
 
 
-def pool(r: random.Random, bits: int) -> int:
+def pick_pooled(r: random.Random, bits: int) -> int:
     """Often one of a few values, so that frames and entries meet."""
     full = (1 << bits) - 1
     if r.random() < 0.8:
@@ -28,7 +28,7 @@ class Walks:
         self._r = r
         self._ahead: dict[tuple[int, int], int] = {}
         """What a state looked ahead for, by place and bits."""
-        self._states = {state.name: state for state in flat(program.parts["parser"])}
+        self._states = {state.name: state for state in flatten_parser(program.parts["parser"])}
         self._matched: dict[int, list[int]] = {}
         """What the program's own entries match, by bits."""
         for table in program.tables:
@@ -37,7 +37,7 @@ class Walks:
                     if match.value is not None:
                         self._matched.setdefault(t.key_width(key.value.type) or 0, []).append(match.value)
 
-    def frame(self) -> bytes:
+    def draw_frame(self) -> bytes:
         """A frame; some are cut, or random altogether."""
         r = self._r
         if r.random() < 0.05:
@@ -47,13 +47,13 @@ class Walks:
         for _ in range(_STEPS):
             if name in ("accept", "reject"):
                 break
-            name = self._state(self._states[name], data)
+            name = self._extract_state(self._states[name], data)
         data += r.randbytes(r.choice((0, 0, 1, 10, 46, 64, 130)))
         if r.random() < 0.1:
             data = data[: r.randrange(len(data) + 1)]
         return bytes(data) or b"\0"
 
-    def _state(self, state: ir.State, data: bytearray) -> str:
+    def _extract_state(self, state: ir.State, data: bytearray) -> str:
         """Append what the state extracts; the state that follows, with its fields as that needs them."""
         r = self._r
         at: dict[str, tuple[int, int]] = {}
@@ -61,13 +61,13 @@ class Walks:
             call = statement.call if isinstance(statement, ir.Do) else None
             if isinstance(call, ir.ExternCall) and call.method == "extract":
                 start, number, bits = 8 * len(data), 0, 0
-                for name, width in _fields(call.args[0].type):
+                for name, width in _header_fields(call.args[0].type):
                     at[name] = (start + bits, width)
-                    number, bits = number << width | self._value(width), bits + width
+                    number, bits = number << width | self._draw_value(width), bits + width
                 data += number.to_bytes(bits // 8, "big")
                 for (place, width), value in self._ahead.items():
                     if start <= place and place + width <= start + bits:
-                        _patch(data, place, width, value)
+                        _patch_bits(data, place, width, value)
         transition = state.transition
         if not transition.subjects:
             return transition.state
@@ -78,33 +78,33 @@ class Walks:
                     continue
                 if isinstance(subject.base, ir.ExternCall):
                     place = 8 * len(data)
-                    for name, width in _fields(subject.base.type):
+                    for name, width in _header_fields(subject.base.type):
                         if name == subject.name:
                             self._ahead[place, width] = each.match.value
                         place += width
                 elif subject.name in at:
-                    _patch(data, *at[subject.name], each.match.value)
+                    _patch_bits(data, *at[subject.name], each.match.value)
         return case.state
 
-    def _value(self, bits: int) -> int:
+    def _draw_value(self, bits: int) -> int:
         own = self._matched.get(bits)
-        return self._r.choice(own) if own and self._r.random() < 0.5 else pool(self._r, bits)
+        return self._r.choice(own) if own and self._r.random() < 0.5 else pick_pooled(self._r, bits)
 
 
-def _fields(type_: t.Type) -> list[tuple[str, int]]:
+def _header_fields(type_: t.Type) -> list[tuple[str, int]]:
     """The names and bits of a header's fields."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     return [(name, t.max_width(inner)) for name, inner in base.fields] if isinstance(base, t.Struct) else []
 
 
-def _patch(data: bytearray, at: int, bits: int, value: int) -> None:
+def _patch_bits(data: bytearray, at: int, bits: int, value: int) -> None:
     number, total = int.from_bytes(data, "big"), 8 * len(data)
     low = total - at - bits
     number = number & ~(((1 << bits) - 1) << low) | value << low
     data[:] = number.to_bytes(len(data), "big")
 
 
-def fill(
+def fill_tables(
     info: Any, r: random.Random, add: Callable[[int, Key, int, ActionCall], None], each: int = 12
 ) -> None:
     """Put random entries into every table of a P4Info's :class:`olafctl.p4runtime.program.Program`."""
@@ -112,25 +112,25 @@ def fill(
         if not table.fields or table.is_const:
             continue
         for number in range(min(each, table.size or 1024)):
-            key = tuple(_match(field.kind.name, field.bits, r) for field in table.fields)
+            key = tuple(_draw_match(field.kind.name, field.bits, r) for field in table.fields)
             usable = [
-                table.actions[i] for i, scope in table.scopes.items() if scope is not Scope.DEFAULT_ONLY
+                table.actions[i] for i, scope in table.scopes.items() if scope is not ActionScope.DEFAULT_ONLY
             ]
             action = r.choice(usable)
-            params = tuple(pool(r, param.bits) for param in info.actions[action.id].params)
+            params = tuple(pick_pooled(r, param.bits) for param in info.actions[action.id].params)
             add(table.id, key, number + 1 if table.has_priority else 0, ActionCall(action.id, params))
 
 
-def members(value_set: Any, r: random.Random, most: int = 4) -> list[Key]:
+def draw_members(value_set: Any, r: random.Random, most: int = 4) -> list[Key]:
     """Members for a parser's value set."""
     wanted = range(min(value_set.size, most))
     return list(
-        dict.fromkeys(tuple(_match(f.kind.name, f.bits, r) for f in value_set.fields) for _ in wanted)
+        dict.fromkeys(tuple(_draw_match(f.kind.name, f.bits, r) for f in value_set.fields) for _ in wanted)
     )
 
 
-def _match(kind: str, bits: int, r: random.Random) -> Match:
-    value, full = pool(r, bits), (1 << bits) - 1
+def _draw_match(kind: str, bits: int, r: random.Random) -> Match:
+    value, full = pick_pooled(r, bits), (1 << bits) - 1
     match kind:
         case "EXACT":
             return Exact(value)
@@ -140,7 +140,7 @@ def _match(kind: str, bits: int, r: random.Random) -> Match:
         case "OPTIONAL":
             return Optional(value)
         case "RANGE":
-            other = pool(r, bits)
+            other = pick_pooled(r, bits)
             return Range(min(value, other), max(value, other))
     mask = r.choice((full, r.getrandbits(bits)))
     return Ternary(value & mask, mask)

@@ -11,16 +11,16 @@ import subprocess
 from pathlib import Path
 
 from olafswitch.errors import MissingTool, OlafError, Problem
-from olafswitch.simulation.mapping import yowasp
+from olafswitch.simulation.mapping import find_yowasp
 
 _PREPARE = ("read_aiger circuit.aig", "fold", "scleanup", "orpos")
 _ONE_GATE = "module one_gate(input a, b, output y); assign y = a ^ b; endmodule\n"
 _STATUS = re.compile(r"snl_(UNSAT|SAT|UNK) (-?\d+)")
 
 
-def available() -> str:
+def find_abc() -> str:
     """The program that ABC is in. Raises MissingTool when there is none."""
-    found = _installed() or yowasp()
+    found = _is_installed() or find_yowasp()
     if found is None:
         raise MissingTool(
             Problem("ABC is missing", remedy="pip install './lab[synth]', or install Debian's berkeley-abc")
@@ -28,13 +28,13 @@ def available() -> str:
     return found
 
 
-def prove(work: Path, method: str) -> tuple[str, int]:
+def prove_circuit(work: Path, method: str) -> tuple[str, int]:
     """The verdict of ``method`` on ``circuit.aig``: UNSAT (no check can fail), SAT (one does) or UNK.
 
     With it the last cycle looked at: of SAT the one in which a check fails. Raises MissingTool without ABC,
     OlafError when it gives none.
     """
-    installed = _installed()
+    installed = _is_installed()
     status = work / "status.txt"
     status.unlink(missing_ok=True)
     steps = [*_PREPARE, method, "write_status status.txt"]
@@ -48,7 +48,7 @@ def prove(work: Path, method: str) -> tuple[str, int]:
         (work / "prove.ys").write_text(
             "read_verilog one_gate.v\nsynth -noabc -top one_gate\nabc -script prove.abc\n"
         )
-        command = [available(), "-q", "prove.ys"]
+        command = [find_abc(), "-q", "prove.ys"]
     result = subprocess.run(["nice", "-n", "5", *command], cwd=work, capture_output=True, text=True)
     found = _STATUS.match(status.read_text()) if status.is_file() else None
     if found is None:
@@ -58,5 +58,5 @@ def prove(work: Path, method: str) -> tuple[str, int]:
     return found[1], int(found[2])
 
 
-def _installed() -> str | None:
+def _is_installed() -> str | None:
     return shutil.which("berkeley-abc") or shutil.which("abc") or shutil.which("yosys-abc")

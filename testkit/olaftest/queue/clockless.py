@@ -10,7 +10,7 @@ from olafctl.queue.registers import BY_NAME
 from olafctl.queue.software import build_software_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET
-from olaftest.queue.golden.frames import Update
+from olaftest.queue.golden.frames import GoldenUpdate
 from olaftest.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
 
 _SOURCE = Path(__file__).parent / "native" / "clockless.cpp"
@@ -59,8 +59,8 @@ class ClocklessQueue:
             function.restype, function.argtypes = result, arguments
             setattr(self._library, f"clockless_{name}", function)
         self._queue = self._library.clockless_new()
-        self._offered: deque[Update] = deque()
-        self._arriving: Update | None = None
+        self._offered: deque[GoldenUpdate] = deque()
+        self._arriving: GoldenUpdate | None = None
         self._left: deque[tuple[Sidecar, bytes]] = deque()
         self._statuses: deque[tuple[int, int, int, int]] = deque()
         self._cycle = 0
@@ -68,7 +68,7 @@ class ClocklessQueue:
     def __del__(self) -> None:
         self._library.clockless_free(self._queue)
 
-    def offer(self, update: Update) -> None:
+    def offer(self, update: GoldenUpdate) -> None:
         """An update is sent to the queue."""
         self._offered.append(update)
 
@@ -82,7 +82,7 @@ class ClocklessQueue:
             status = (user.occupancy, user.active_clusters, user.slots, user.status_flags)
             self._statuses.append(status)
         if instant.left:
-            self._leave()
+            self._leave_frame()
         if instant.begun:
             library.clockless_begin(queue)
         if instant.commanded:
@@ -92,7 +92,7 @@ class ClocklessQueue:
             came = GRADIENT_OFFSET - 1 if update.headless else GRADIENT_OFFSET
             library.clockless_decide(queue, tuser_of(update.sidecar), update.header, came, instant.left)
         if instant.settled:
-            self._settle(instant.cycle)
+            self._settle_update(instant.cycle)
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
         """An ACK passes."""
@@ -121,12 +121,12 @@ class ClocklessQueue:
         """Write a register."""
         self._library.clockless_write(self._queue, BY_NAME[name].offset, value, strobe, self._cycle)
 
-    def _leave(self) -> None:
+    def _leave_frame(self) -> None:
         user, frame = Tuser(), ctypes.c_void_p()
         length = self._library.clockless_leave(self._queue, user, frame)
         self._left.append((sidecar_of(user), ctypes.string_at(frame.value or 0, length)))
 
-    def _settle(self, cycle: int) -> None:
+    def _settle_update(self, cycle: int) -> None:
         update = self._arriving
         assert update is not None
         frame = update.header + update.gradients.astype("<f4").tobytes()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameKind, FrameType
 from olaftest.queue.clockless import UNCOUNTED, ClocklessQueue
 from olaftest.queue.golden import GoldenQueue, Unexplained, with_status
-from olaftest.queue.golden.frames import ALL_BYTES, Update, field, keeps_of
+from olaftest.queue.golden.frames import ALL_BYTES, GoldenUpdate, header_field, keeps_of
 from olaftest.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
 
 BYPASS_BEATS = 512
@@ -30,12 +30,12 @@ class Other:
     """Its first 64 bytes, if all of them came."""
 
     @property
-    def wanted(self) -> int:
+    def wanted_beats(self) -> int:
         """Beats of room that it must find, by the size it declares."""
         return max(1, -(-self.sidecar.size // BEAT_BYTES))
 
 
-class Comparison:
+class QueueComparison:
     """A queue and its golden model, and with ``clockless`` the queue in C++.
 
     Every method raises Unexplained on any difference.
@@ -68,7 +68,7 @@ class Comparison:
                     golden.window = value
                 case _:
                     setattr(golden, name, value)
-            self.see()
+            self.compare_departures()
 
     def offer(
         self, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None = None, cycle: int = 0
@@ -78,31 +78,31 @@ class Comparison:
         masks = keeps_of(frame) if keeps is None else keeps
         self.golden.counters["input_beats"] += len(masks)
         self.model.offer(sidecar, frame, cycle, None if keeps is None else list(keeps))
-        if sidecar.kind == Kind.UPDATE:
+        if sidecar.kind == FrameKind.UPDATE:
             self.golden.offer(sidecar, frame, keeps)
             if self.clockless is not None:
-                self.clockless.offer(Update.read(sidecar, frame, keeps, self.golden.geometry))
+                self.clockless.offer(GoldenUpdate.read(sidecar, frame, keeps, self.golden.geometry))
         else:
             header = frame[:GRADIENT_OFFSET] if masks[0] == ALL_BYTES else None
-            self._offered_others.append(Other(sidecar, _kept(frame, masks), len(masks), header))
+            self._offered_others.append(Other(sidecar, _kept_bytes(frame, masks), len(masks), header))
 
     def settle(self) -> None:
         """Wait until both are idle, and compare what left."""
         if self.model.settle(_LIMIT) >= _LIMIT:
             raise Unexplained("the queue does not become idle")
-        self.see()
+        self.compare_departures()
 
-    def see(self) -> None:
+    def compare_departures(self) -> None:
         """Compare what left since the last time."""
-        departures = list(self.model.take())
+        departures = list(self.model.take_departures())
         self._left_others.extend(one.last for one in departures if not _is_update(one))
         for instant in self.model.instants():
             self.golden.at(instant)
             if self.clockless is not None:
                 self.clockless.at(instant)
-            self._bypass(instant)
+            self._follow_bypass(instant)
         for departure in departures:
-            self._compare(departure)
+            self._compare_departure(departure)
 
     def check_rest(self) -> None:
         """Nothing is left: every frame that came in has left or been dropped."""
@@ -134,7 +134,7 @@ class Comparison:
     def check_counters(self) -> None:
         """Compare every counter that the golden model predicts, and the occupancy."""
         shown = self.model.registers.read_all()
-        self.see()
+        self.compare_departures()
         wrong = [
             f"{name} is {shown[name]}, must be {expected}"
             for name, expected in (
@@ -177,12 +177,12 @@ class Comparison:
 
         ``order``: byte strobes that together write a register. GET's answer is compared too.
         """
-        self._stage(first, last, settings, order)
+        self._stage_settings(first, last, settings, order)
         self.golden.command(command, first, last, settings)
-        self._give(command, last - first + 1)
+        self._give_command(command, last - first + 1)
         if self.read("command_error"):
             raise Unexplained(f"{command.name} of {first} … {last} is refused")
-        self.see()
+        self.compare_departures()
         if command is Command.GET:
             self._compare_got()
 
@@ -190,17 +190,17 @@ class Comparison:
         self, code: int, first: int, last: int, settings: IndexSettings, mode: int | None = None
     ) -> None:
         """Give a command that must be refused and change nothing; ``mode`` is one that there is not."""
-        self._stage(first, last, settings, (0xF,))
+        self._stage_settings(first, last, settings, (0xF,))
         if mode is not None:
             self.write("set_mode", mode)
-        self._give(code, 1)
+        self._give_command(code, 1)
         if not self.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted")
         if self.clockless is not None and not self.clockless.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted in C++")
-        self.golden.note("command refused")
+        self.golden.note_case("command refused")
 
-    def _stage(self, first: int, last: int, settings: IndexSettings, order: Sequence[int]) -> None:
+    def _stage_settings(self, first: int, last: int, settings: IndexSettings, order: Sequence[int]) -> None:
         mode = settings.mode.number | (0x100 if settings.halted else 0)
         staged = {
             **{"range_first": first, "range_last": last, "set_mode": mode},
@@ -213,7 +213,7 @@ class Comparison:
             if self.read(name) != value:
                 raise Unexplained(f"{name} does not hold {value:#x}")
 
-    def _give(self, code: int, indices: int) -> None:
+    def _give_command(self, code: int, indices: int) -> None:
         self.write("command", code)
         for _ in range(_LIMIT_OF_A_COMMAND * (indices + 1)):
             if not self.read("command_busy"):
@@ -247,7 +247,7 @@ class Comparison:
             if self.clockless is not None and (shown := self.clockless.read(name)) != value:
                 raise Unexplained(f"{name} in C++ is {shown:#x}, must be {value:#x}")
 
-    def _bypass(self, instant: Instant) -> None:
+    def _follow_bypass(self, instant: Instant) -> None:
         counters = self.golden.counters
         while self._left_others and self._left_others[0] < instant.cycle:
             self._left_others.popleft()
@@ -256,22 +256,22 @@ class Comparison:
             other = self._offered_others.popleft()
             counters["in_bypass"] += 1
             if instant.admitted:
-                if other.sidecar.kind == Kind.ACK and other.header is not None:
+                if other.sidecar.kind == FrameKind.ACK and other.header is not None:
                     self.golden.acknowledge(other.sidecar, other.header)
                     if self.clockless is not None:
                         self.clockless.acknowledge(other.sidecar, other.header)
-                if other.wanted > BYPASS_BEATS:
-                    raise Unexplained(f"a frame of {other.wanted} beats was let into the bypass")
+                if other.wanted_beats > BYPASS_BEATS:
+                    raise Unexplained(f"a frame of {other.wanted_beats} beats was let into the bypass")
                 self._others.append(other)
                 self._in_bypass.append(other.beats)
             else:
                 counters["dropped_bypass"] += 1
-                if sum(self._in_bypass) + other.wanted <= BYPASS_BEATS:
+                if sum(self._in_bypass) + other.wanted_beats <= BYPASS_BEATS:
                     raise Unexplained(
-                        f"a frame of {other.wanted} beats was refused by a bypass with room for it"
+                        f"a frame of {other.wanted_beats} beats was refused by a bypass with room for it"
                     )
 
-    def _compare(self, departure: Departure) -> None:
+    def _compare_departure(self, departure: Departure) -> None:
         counters = self.golden.counters
         if _is_update(departure):
             sidecar, frame = self.golden.next_update()
@@ -286,7 +286,7 @@ class Comparison:
             counters["out_bypass"] += 1
             counters["output_beats"] += other.beats
         if departure.frame != frame:
-            raise Unexplained(_difference(departure.frame, frame))
+            raise Unexplained(_describe_difference(departure.frame, frame))
         status = self.golden.status()
         if self.clockless is not None and (in_cpp := self.clockless.status()) != status:
             raise Unexplained(f"a frame's status in C++ is {in_cpp}, must be {status}")
@@ -298,25 +298,25 @@ class Comparison:
         assert self.clockless is not None
         in_cpp, its = self.clockless.next_update()
         if its != frame:
-            raise Unexplained(f"in C++ {_difference(its, frame)}")
+            raise Unexplained(f"in C++ {_describe_difference(its, frame)}")
         if without_status(in_cpp) != without_status(sidecar):
             raise Unexplained(f"in C++ a frame left with {in_cpp}, must be {sidecar}")
 
 
 def _is_update(departure: Departure) -> bool:
     """An update, or the sum of a round: a result that only passes is of frame type RESULT already."""
-    if departure.sidecar.kind != Kind.RESULT or len(departure.frame) < GRADIENT_OFFSET:
-        return departure.sidecar.kind == Kind.UPDATE
-    aggregated = field(departure.frame, "flags") & Flag.AGGREGATED
-    return field(departure.frame, "frame_type") == FrameType.UPDATE and bool(aggregated)
+    if departure.sidecar.kind != FrameKind.RESULT or len(departure.frame) < GRADIENT_OFFSET:
+        return departure.sidecar.kind == FrameKind.UPDATE
+    aggregated = header_field(departure.frame, "flags") & Flag.AGGREGATED
+    return header_field(departure.frame, "frame_type") == FrameType.UPDATE and bool(aggregated)
 
 
-def _kept(frame: bytes, masks: Sequence[int]) -> bytes:
+def _kept_bytes(frame: bytes, masks: Sequence[int]) -> bytes:
     """The bytes of a frame that count."""
     return bytes(byte for at, byte in enumerate(frame) if masks[at // BEAT_BYTES] >> at % BEAT_BYTES & 1)
 
 
-def _difference(seen: bytes, expected: bytes) -> str:
+def _describe_difference(seen: bytes, expected: bytes) -> str:
     if len(seen) != len(expected):
         return f"a frame left with {len(seen)} bytes, must have {len(expected)}"
     at = next(index for index, (one, other) in enumerate(zip(seen, expected, strict=True)) if one != other)

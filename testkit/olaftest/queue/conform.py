@@ -23,7 +23,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, Problem
 from olaftest.queue import edges
 from olaftest.queue.clockless import ClocklessQueue, build_clockless
-from olaftest.queue.comparison import Comparison
+from olaftest.queue.comparison import QueueComparison
 from olaftest.queue.golden import GoldenQueue, Unexplained, iswitch_async
 from olaftest.queue.model import QueueModel
 from olaftest.queue.traffic import Traffic
@@ -52,14 +52,14 @@ class Coverage:
     seeds: int = 0
     rules: Counter[str] = field(default_factory=Counter)
 
-    def add(self, comparison: Comparison) -> None:
+    def add_run(self, comparison: QueueComparison) -> None:
         self.frames += comparison.frames
         self.seeds += 1
         self.rules.update(comparison.golden.counters)
         self.rules.update(comparison.golden.cases)
 
     @property
-    def unmet(self) -> list[str]:
+    def unmet_rules(self) -> list[str]:
         """Rules that no frame met."""
         return sorted(rule for rule in EXPECTED if not self.rules[rule])
 
@@ -80,7 +80,7 @@ EXPECTED = (
 
 def run_seed(
     model: QueueModel, geometry: Geometry, seed: int, frames: int, in_cpp: Path | None = None
-) -> Comparison:
+) -> QueueComparison:
     """Random traffic under random settings in a new ``model``, episode by episode.
 
     ``in_cpp`` is the library of the queue in C++, which receives every event of the model.
@@ -88,19 +88,19 @@ def run_seed(
     Raises Unexplained, naming the seed, when the queue and its golden model differ.
     """
     pick = random.Random(seed)
-    comparison = Comparison(model, geometry)
+    comparison = QueueComparison(model, geometry)
     try:
         used = _start_in_the_middle(comparison, geometry, pick)
-        comparison = Comparison(model, geometry, None if in_cpp is None else ClocklessQueue(in_cpp))
+        comparison = QueueComparison(model, geometry, None if in_cpp is None else ClocklessQueue(in_cpp))
         comparison.command(Command.GET, used, used, IndexSettings())
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
-        _windows(comparison, geometry, pick)
+        _run_windows(comparison, geometry, pick)
         edges.window_edges(comparison, geometry, pick)
-        _weights(comparison, geometry, pick)
+        _run_weights(comparison, geometry, pick)
         edges.version_edges(comparison, geometry, pick)
         edges.commands_beside_acks(comparison, geometry, pick)
         while comparison.frames < frames:
-            _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
+            _run_episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
         comparison.settle()
         comparison.check_counters()
@@ -110,7 +110,7 @@ def run_seed(
     return comparison
 
 
-def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> int:
+def _start_in_the_middle(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> int:
     """Reset the queue while it works: what was under way must leave no trace. An index that was used."""
     traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
     comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
@@ -118,16 +118,16 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
         Command.SET,
         0,
         geometry.indices - 1 if geometry.indices < 99 else 9,
-        _settings(pick, traffic, Mode.ISWITCH),
+        _draw_settings(pick, traffic, Mode.ISWITCH),
     )
     for _ in range(30):
-        comparison.offer(*traffic.beats())
+        comparison.offer(*traffic.next_beats())
     comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
     comparison.model.reset()
     return traffic.indices[0]
 
 
-def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+def _run_windows(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
     """Numbered sums alone, of few members, none of which is refused for lack of room."""
     traffic = Traffic(pick.getrandbits(32), geometry, 1, 16, numbered=True)
     comparison.set(accumulate_quota=geometry.slots)
@@ -139,14 +139,14 @@ def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
     comparison.bad_command(Command.SET, index, index, settings, mode=unknown)
     for command in (Command.RESET, Command.FBCAST):
         for _ in range(_WINDOW_FRAMES // 2):
-            comparison.offer(*traffic.beats())
+            comparison.offer(*traffic.next_beats())
         comparison.settle()
         comparison.command(Command.GET, index, index, settings)
         comparison.command(command, index, index, settings)
         comparison.settle()
 
 
-def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+def _run_weights(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
     """Updates that are weighed by their staleness, then some that are too old, with few ACKs between them.
 
     Each time the server begins again.
@@ -158,7 +158,7 @@ def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
         settings = IndexSettings(pick.choice((Mode.FIFO, Mode.OLAF)), stale_enable=1, stale_bound=bound)
         comparison.command(Command.SET, index, index, settings)
         for _ in range(_WEIGHED_FRAMES):
-            comparison.offer(*traffic.beats())
+            comparison.offer(*traffic.next_beats())
         for frame in traffic.begin_again(_OLDER_ACKS):
             comparison.offer(*frame)
         comparison.settle()
@@ -166,7 +166,7 @@ def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
     comparison.command(Command.GET, 0, 0, settings)
 
 
-def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
+def _run_episode(comparison: QueueComparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
     longest = (geometry.beats - 1) * 16
     if longest > 400 and pick.random() < 0.7:
         longest = 400
@@ -199,10 +199,10 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
         stale_shifts_high=pick.choice((0, 0x5554_4433, pick.getrandbits(32))),
         hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
     )
-    _configure(comparison, traffic, pick, favourite)
+    _configure_indices(comparison, traffic, pick, favourite)
     if rivalry:
         rewarding = replace(
-            _settings(pick, traffic, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1
+            _draw_settings(pick, traffic, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1
         )
         for index in traffic.indices:
             comparison.command(Command.SET, index, index, rewarding)
@@ -212,17 +212,17 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     start = comparison.model.cycle
     spread = 0 if hasty else pick.choice((0, 0, 30, 200))
     for index in range(frames):
-        comparison.offer(*traffic.beats(), cycle=start + index * spread)
+        comparison.offer(*traffic.next_beats(), cycle=start + index * spread)
     if pick.random() < 0.2:
         comparison.model.block(True)
         comparison.model.run(start + 3000)
         comparison.model.block(False)
         # A frame longer than it declares may wait for the output, so none may be left from before.
         comparison.settle()
-        comparison.jam(traffic.filling())
+        comparison.jam(traffic.fill_bypass())
     for _ in range(pick.choice((0, 0, 2, 10, 30))):
         comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))
-        _command(comparison, geometry, traffic, pick, favourite)
+        _give_command(comparison, geometry, traffic, pick, favourite)
     comparison.settle()
     if pick.random() < 0.5:
         comparison.set(hold=0)
@@ -230,7 +230,7 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     comparison.check_counters()
 
 
-def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> IndexSettings:
+def _draw_settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> IndexSettings:
     """``favourite`` is the mode that most indices have."""
     threshold = pick.choice(traffic.thresholds)
     return IndexSettings(
@@ -244,21 +244,23 @@ def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> 
     )
 
 
-def _configure(comparison: Comparison, traffic: Traffic, pick: random.Random, favourite: Mode | None) -> None:
+def _configure_indices(
+    comparison: QueueComparison, traffic: Traffic, pick: random.Random, favourite: Mode | None
+) -> None:
     """Settings for some of the indices that take part; the others keep theirs."""
     if pick.random() < 0.5:
         first, last = min(traffic.indices), max(traffic.indices)
         comparison.command(
-            Command.SET, first, last, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+            Command.SET, first, last, _draw_settings(pick, traffic, favourite), pick.choice(_STROBES)
         )
     for index in pick.sample(traffic.indices, min(len(traffic.indices), pick.choice((0, 3, 8)))):
         comparison.command(
-            Command.SET, index, index, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+            Command.SET, index, index, _draw_settings(pick, traffic, favourite), pick.choice(_STROBES)
         )
 
 
-def _command(
-    comparison: Comparison,
+def _give_command(
+    comparison: QueueComparison,
     geometry: Geometry,
     traffic: Traffic,
     pick: random.Random,
@@ -268,7 +270,7 @@ def _command(
     code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
     first = pick.choice(traffic.indices)
     last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
-    settings = _settings(pick, traffic, favourite)
+    settings = _draw_settings(pick, traffic, favourite)
     ranged = pick.choice((Command.SET, Command.FBCAST, Command.RESET))
     draw = pick.random()
     if draw < 0.03:
@@ -289,7 +291,7 @@ def _command(
         comparison.command(code, first, last, settings, pick.choice(_STROBES))
 
 
-def run(
+def run_conformance(
     frames: int,
     per_seed: int,
     progress: Callable[[Coverage], None] = lambda coverage: None,
@@ -301,12 +303,12 @@ def run(
 
     def one(coverage: Coverage, geometry: Geometry, verilated: Path, in_cpp: Path) -> None:
         with QueueModel(verilated) as model:
-            coverage.add(run_seed(model, geometry, coverage.seeds, per_seed, in_cpp))
+            coverage.add_run(run_seed(model, geometry, coverage.seeds, per_seed, in_cpp))
 
-    return seeds(frames, libraries, one, progress, resume, f"{per_seed} frames a seed")
+    return run_seeds(frames, libraries, one, progress, resume, f"{per_seed} frames a seed")
 
 
-def seeds(
+def run_seeds(
     frames: int,
     libraries: Sequence[tuple[Geometry, Path, Path]],
     one: Callable[[Coverage, Geometry, Path, Path], None],

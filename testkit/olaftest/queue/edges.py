@@ -7,11 +7,11 @@ import random
 
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.layouts import FrameKind, FrameType
 from olafctl.wire.modes import Mode
-from olaftest.queue.comparison import Comparison
+from olaftest.queue.comparison import QueueComparison
 from olaftest.queue.model import Sidecar
-from olaftest.queue.traffic import Frame, update
+from olaftest.queue.traffic import Frame, make_update
 
 _WINDOW = 16
 """Contributions before a member's highest number of which an index remembers whether it took them."""
@@ -23,7 +23,7 @@ _COMMANDED = 8
 _CYCLES_OF_COMMANDS = 240
 
 
-def window_edges(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+def window_edges(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
     """A member's number jumps by the edges of its window; then contributions around them come again."""
     index = pick.randrange(geometry.indices)
     comparison.set(accumulate_quota=geometry.slots)
@@ -33,7 +33,7 @@ def window_edges(comparison: Comparison, geometry: Geometry, pick: random.Random
     highest = pick.choice(_STARTS)
 
     def contribute(number: int) -> None:
-        comparison.offer(*update(index, member, bytes(4), seq=number % (1 << 32), member=member))
+        comparison.offer(*make_update(index, member, bytes(4), seq=number % (1 << 32), member=member))
 
     contribute(highest)
     for jump in (_WINDOW, _WINDOW + 1, *pick.sample(_JUMPS, 2)):
@@ -50,7 +50,7 @@ def window_edges(comparison: Comparison, geometry: Geometry, pick: random.Random
     comparison.command(Command.RESET, index, index, settings)
 
 
-def version_edges(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+def version_edges(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
     """Rows of older ACKs and of stale updates, cut short by one and whole; then a halted index."""
     index = pick.randrange(geometry.indices)
     bound = pick.choice((0, 3))
@@ -59,16 +59,16 @@ def version_edges(comparison: Comparison, geometry: Geometry, pick: random.Rando
 
     def stale(count: int) -> None:
         for _ in range(count):
-            comparison.offer(*_update(index, version - bound - 1))
+            comparison.offer(*_make_update(index, version - bound - 1))
 
     def cut_short(by: Frame) -> None:
         for _ in range(_IN_A_ROW - 1):
-            comparison.offer(*_ack(index, version - 1))
+            comparison.offer(*_make_ack(index, version - 1))
         stale(_IN_A_ROW - 1)
         comparison.offer(*by)
 
     comparison.command(Command.SET, index, index, settings)
-    for by in (_ack(index, version), _update(index, version), _ack(index, version)):
+    for by in (_make_ack(index, version), _make_update(index, version), _make_ack(index, version)):
         cut_short(by)
     stale(_IN_A_ROW)
     comparison.settle()
@@ -76,28 +76,28 @@ def version_edges(comparison: Comparison, geometry: Geometry, pick: random.Rando
     stale(1)
     comparison.settle()
     comparison.command(Command.SET, index, index, IndexSettings(settings.mode, True, stale_enable=1))
-    comparison.offer(*_ack(index, version))
+    comparison.offer(*_make_ack(index, version))
     stale(_IN_A_ROW)
     comparison.settle()
     comparison.command(Command.GET, index, index, settings)
 
 
-def commands_beside_acks(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+def commands_beside_acks(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
     """A command goes over a range while ACKs of one beat come in about every third cycle."""
     last = min(_COMMANDED, geometry.indices) - 1
     start = comparison.model.cycle
     version = pick.randrange(1 << 16)
     for cycle in range(0, _CYCLES_OF_COMMANDS, 3):
-        comparison.offer(*_ack(pick.randint(0, last), version), cycle=start + cycle + pick.randrange(3))
+        comparison.offer(*_make_ack(pick.randint(0, last), version), cycle=start + cycle + pick.randrange(3))
     comparison.command(Command.RESET, 0, last, IndexSettings())
     comparison.settle()
     comparison.command(Command.GET, last, last, IndexSettings())
 
 
-def _update(index: int, version: int) -> Frame:
-    return update(index, 1, bytes(4), weights_version=version % (1 << 16))
+def _make_update(index: int, version: int) -> Frame:
+    return make_update(index, 1, bytes(4), weights_version=version % (1 << 16))
 
 
-def _ack(index: int, version: int) -> Frame:
-    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, weights_version=version % (1 << 16))
-    return Sidecar(len(frame), kind=Kind.ACK, index=sidecar.index), frame
+def _make_ack(index: int, version: int) -> Frame:
+    sidecar, frame = make_update(index, 0, b"", kind=FrameType.ACK, weights_version=version % (1 << 16))
+    return Sidecar(len(frame), kind=FrameKind.ACK, index=sidecar.index), frame

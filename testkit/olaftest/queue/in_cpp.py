@@ -13,13 +13,13 @@ from olafctl.queue.registers import DISPOSITIONS, REGISTERS, Access, Command, In
 from olafctl.queue.software import build_software_queue
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import Kind
+from olafctl.wire.layouts import FrameKind
 from olafctl.wire.modes import Mode
-from olaftest.queue.comparison import Comparison
-from olaftest.queue.conform import GEOMETRIES, Coverage, seeds
+from olaftest.queue.comparison import QueueComparison
+from olaftest.queue.conform import GEOMETRIES, Coverage, run_seeds
 from olaftest.queue.golden import Unexplained
 from olaftest.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
-from olaftest.queue.traffic import update
+from olaftest.queue.traffic import make_update
 
 _FIRST = 2000
 """The cycle of the first arrival: the registers are written before."""
@@ -45,22 +45,22 @@ class Agreement:
     other_statuses: int = 0
     other_counters: int = 0
 
-    def add(self, other: "Agreement") -> None:
+    def add_counts(self, other: "Agreement") -> None:
         for each in fields(self):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
-def agreement(loads: int, frames: int, seed: int, geometry: Geometry | None = None) -> Agreement:
+def compare_loads(loads: int, frames: int, seed: int, geometry: Geometry | None = None) -> Agreement:
     """``frames`` whole frames of each of ``loads`` random loads. Raises MissingTool without Verilator."""
     geometry = geometry or Geometry()
     libraries = build_queue(geometry), build_software_queue(geometry)
     total = Agreement()
     for load in range(loads):
-        total.add(_compare(random.Random(f"{seed} {load}"), geometry, frames, *libraries))
+        total.add_counts(_compare_load(random.Random(f"{seed} {load}"), geometry, frames, *libraries))
     return total
 
 
-def _compare(
+def _compare_load(
     pick: random.Random, geometry: Geometry, frames: int, verilated: Path, in_cpp: Path
 ) -> Agreement:
     word = rate_word(pick.choice(_RATES))
@@ -73,7 +73,7 @@ def _compare(
         )
         for _ in range(geometry.indices)
     ]
-    arrivals = _arrivals(pick, geometry, frames)
+    arrivals = _draw_arrivals(pick, geometry, frames)
     left, counted = [], []
     for queue in (QueueModel(verilated), AnyQueue(in_cpp)):
         with queue:
@@ -83,15 +83,15 @@ def _compare(
             for cycle, sidecar, frame in arrivals:
                 queue.offer(sidecar, frame, cycle)
             queue.settle(_AT_REST)
-            left.append(list(queue.take()))
+            left.append(list(queue.take_departures()))
             counted.append(queue.registers.read_all())
-    found = _difference(*left)
+    found = _count_differences(*left)
     counters = [each.name for each in REGISTERS if each.access is Access.COUNTER and each.name not in UNLIKE]
     found.other_counters = sum(counted[0][name] != counted[1][name] for name in counters)
     return found
 
 
-def _arrivals(pick: random.Random, geometry: Geometry, frames: int) -> Arrivals:
+def _draw_arrivals(pick: random.Random, geometry: Geometry, frames: int) -> Arrivals:
     """Updates and ACKs of some indices and workers, from back to back to far apart."""
     beats = pick.choice([each for each in _BEATS if each <= geometry.beats])
     spread = pick.choice((beats, 2 * beats, 5 * beats, 20 * beats))
@@ -103,7 +103,7 @@ def _arrivals(pick: random.Random, geometry: Geometry, frames: int) -> Arrivals:
         cycle += pick.randint(beats, max(spread, beats + 2))
         index, worker = pick.randrange(indices), pick.randint(1, workers)
         rounds[index] += 1
-        sidecar, frame = update(
+        sidecar, frame = make_update(
             index,
             worker,
             np.random.default_rng(cycle).normal(size=16 * (beats - 1)).astype("<f4").tobytes(),
@@ -114,12 +114,12 @@ def _arrivals(pick: random.Random, geometry: Geometry, frames: int) -> Arrivals:
         )
         if pick.random() < acks:
             frame = frame[: pick.randint(1, len(frame))]
-            sidecar = Sidecar(len(frame), kind=Kind.ACK, cluster=index)
+            sidecar = Sidecar(len(frame), kind=FrameKind.ACK, cluster=index)
         made.append((cycle, sidecar, frame))
     return made
 
 
-def _difference(theirs: list[Departure], ours: list[Departure]) -> Agreement:
+def _count_differences(theirs: list[Departure], ours: list[Departure]) -> Agreement:
     found = Agreement(frames=len(theirs), other_frames=abs(len(theirs) - len(ours)))
     for one, other in zip(theirs, ours, strict=False):
         same = without_status(one.sidecar) == without_status(other.sidecar) and one.frame == other.frame
@@ -138,15 +138,15 @@ _Left = dict[int, list[tuple[Sidecar, bytes]]]
 """What left of each index, in order."""
 
 
-class _Recorded(Comparison):
+class _Recorded(QueueComparison):
     """A comparison that records what left."""
 
     def __init__(self, model: QueueModel, geometry: Geometry) -> None:
         super().__init__(model, geometry)
         self.left: _Left = defaultdict(list)
 
-    def _compare(self, departure: Departure) -> None:
-        super()._compare(departure)
+    def _compare_departure(self, departure: Departure) -> None:
+        super()._compare_departure(departure)
         self.left[departure.sidecar.index].append((without_status(departure.sidecar), departure.frame))
 
 
@@ -178,25 +178,26 @@ class Shards:
             else:
                 queue.registers.command(command, first, last)
 
-    def place(self, index: int, shard: int) -> None:
+    def move_index(self, index: int, shard: int) -> None:
         """Move an index, with all that waits."""
         before, self._owners[index] = self._owners[index], shard
         if before != shard:
             self.moves += 1
             self._take_over(self.queues[shard].handle, self.queues[before].handle, index, index)
             self.queues[before].run(self.queues[before].cycle + _LEAVES)
-            self.take()  # what has begun to leave there, before anything leaves here, as in an engine
+            # What has begun to leave there, before anything leaves here, as in an engine.
+            self.take_departures()
 
     def settle(self) -> None:
         """Let everything leave."""
         for queue in self.queues:
             queue.settle(_AT_REST)
             queue.run(queue.cycle + _LATER)
-        self.take()
+        self.take_departures()
 
-    def take(self) -> None:
+    def take_departures(self) -> None:
         for queue in self.queues:
-            for each in queue.take():
+            for each in queue.take_departures():
                 self.left[each.sidecar.index].append((without_status(each.sidecar), each.frame))
 
     def counters(self) -> dict[str, int]:
@@ -224,30 +225,32 @@ def run_seed(model: QueueModel, library: Path, geometry: Geometry, seed: int, fr
         shards.write(name, value)
     try:
         while comparison.frames < frames:
-            _episode(comparison, shards, geometry, pick)
+            _run_episode(comparison, shards, geometry, pick)
     except Unexplained as error:
         raise Unexplained(f"{count} shards, {geometry}, seed {seed}: {error}") from error
     return shards.moves
 
 
-def _episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: random.Random) -> None:
+def _run_episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: random.Random) -> None:
     indices = [pick.randrange(geometry.indices) for _ in range(pick.randint(1, 6))]
     for index in indices:
-        _command(comparison, shards, Command.SET, index, _settings(pick))
+        _give_both(comparison, shards, Command.SET, index, _draw_settings(pick))
     comparison.settle()
     shards.settle()
     comparison.set(hold=1)
     shards.write("hold", 1)
-    for sidecar, frame in _frames(indices, geometry, pick, geometry.slots - comparison.golden.accumulating):
+    for sidecar, frame in _draw_frames(
+        indices, geometry, pick, geometry.slots - comparison.golden.accumulating
+    ):
         comparison.offer(sidecar, frame)
         comparison.settle()  # or what comes right behind an ACK may not be judged by its version yet
         shards.offer(sidecar, frame)
         draw = pick.random()
         if draw < 0.3:
-            shards.place(pick.choice(indices), pick.randrange(len(shards.queues)))
+            shards.move_index(pick.choice(indices), pick.randrange(len(shards.queues)))
         elif draw < 0.4:
             which = pick.choice((Command.FBCAST, Command.RESET, Command.SET))
-            _command(comparison, shards, which, pick.choice(indices), _settings(pick))
+            _give_both(comparison, shards, which, pick.choice(indices), _draw_settings(pick))
     comparison.settle()
     shards.settle()
     comparison.set(hold=0)
@@ -255,7 +258,7 @@ def _episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: ra
     for index in indices:
         for queue in shards.queues:
             queue.run(queue.cycle + pick.randrange(200))
-        shards.place(index, pick.randrange(len(shards.queues)))
+        shards.move_index(index, pick.randrange(len(shards.queues)))
     comparison.settle()
     shards.settle()
     if shards.left != comparison.left:
@@ -269,14 +272,14 @@ def _episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: ra
         raise Unexplained(f"together the shards count {wrong}")
 
 
-def _command(
-    comparison: Comparison, shards: Shards, command: Command, index: int, settings: IndexSettings
+def _give_both(
+    comparison: QueueComparison, shards: Shards, command: Command, index: int, settings: IndexSettings
 ) -> None:
     comparison.command(command, index, index, settings)
     shards.command(command, index, index, settings)
 
 
-def _settings(pick: random.Random) -> IndexSettings:
+def _draw_settings(pick: random.Random) -> IndexSettings:
     return IndexSettings(
         pick.choice(tuple(Mode)),
         threshold=pick.choice((1, 2, 3, 4)),
@@ -287,7 +290,7 @@ def _settings(pick: random.Random) -> IndexSettings:
     )
 
 
-def _frames(
+def _draw_frames(
     indices: list[int], geometry: Geometry, pick: random.Random, count: int
 ) -> Iterator[tuple[Sidecar, bytes]]:
     """``count`` updates and ACKs."""
@@ -296,7 +299,7 @@ def _frames(
     for number in range(count):
         index, worker = pick.choice(indices), pick.randint(1, 3)
         rounds[index] += 1
-        sidecar, frame = update(
+        sidecar, frame = make_update(
             index,
             worker,
             np.random.default_rng(pick.getrandbits(32)).normal(size=lanes).astype("<f4").tobytes(),
@@ -306,11 +309,11 @@ def _frames(
             member=worker % geometry.members,
         )
         if pick.random() < 0.2:
-            sidecar = replace(sidecar, kind=Kind.ACK, worker=0, member=0)
+            sidecar = replace(sidecar, kind=FrameKind.ACK, worker=0, member=0)
         yield sidecar, frame
 
 
-def run(
+def run_shards(
     frames: int, count: int, progress: Callable[[Coverage], None], resume: Path | None = None
 ) -> Coverage:
     """Seeds over all geometries with several indices until ``frames`` were compared; see
@@ -326,4 +329,4 @@ def run(
         coverage.seeds += 1
         coverage.rules["moves"] += moves
 
-    return seeds(frames, libraries, one, progress, resume, f"{count} shards")
+    return run_seeds(frames, libraries, one, progress, resume, f"{count} shards")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from olafctl.queue.registers import QueueRegisters
-from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
+from olafctl.wire.layouts import BEAT_BYTES, TUSER, FrameKind
 from olafswitch.errors import OlafError, Problem
 
 CYCLE_NS = 4
@@ -20,7 +20,7 @@ class Sidecar:
     size: int
     src: int = 0
     dst: int = 0
-    kind: int = Kind.BYPASS
+    kind: int = FrameKind.BYPASS
     cluster: int = 0
     index: int = 0
     member: int = 0
@@ -122,7 +122,7 @@ class AnyQueue:
             setattr(self._library, f"olaf_queue_{name}", function)
         self._queue = self._library.olaf_queue_new()
         self._cycle = self._library.olaf_queue_cycle
-        self.registers = QueueRegisters(self._read, self._write)
+        self.registers = QueueRegisters(self._read_register, self._write_register)
 
     def close(self) -> None:
         """Give the queue's memory back; the model is not to be used after."""
@@ -152,15 +152,15 @@ class AnyQueue:
     def run(self, cycle: int) -> None:
         """Let time pass up to and excluding ``cycle``."""
         self._library.olaf_queue_run(self._queue, cycle)
-        self._check()
+        self._check_state()
 
     def settle(self, limit: int) -> int:
         """Let time pass until nothing moves any more, at most ``limit`` cycles; the cycles that passed."""
         passed = int(self._library.olaf_queue_settle(self._queue, limit))
-        self._check()
+        self._check_state()
         return passed
 
-    def take(self) -> Iterator[Departure]:
+    def take_departures(self) -> Iterator[Departure]:
         """The frames that left completely since the last call, in order."""
         user, frame = Tuser(), ctypes.c_void_p()
         first, last = _u64(), _u64()
@@ -169,13 +169,13 @@ class AnyQueue:
                 sidecar_of(user), ctypes.string_at(frame.value or 0, length), first.value, last.value
             )
 
-    def _read(self, offset: int) -> int:
+    def _read_register(self, offset: int) -> int:
         return int(self._library.olaf_queue_read(self._queue, offset))
 
-    def _write(self, offset: int, value: int) -> None:
+    def _write_register(self, offset: int, value: int) -> None:
         self._library.olaf_queue_write(self._queue, offset, value)
 
-    def _check(self) -> None:
+    def _check_state(self) -> None:
         """See that all is well after time has passed."""
 
 
@@ -218,7 +218,7 @@ class QueueModel(AnyQueue):
         """
         data = _u32(value)
         response = int(self._library.olaf_queue_access(self._queue, int(write), offset, data, strobe))
-        self._check()
+        self._check_state()
         if response < 0:
             raise OlafError(Problem("the register port does not answer", where=f"offset {offset:#05x}"))
         return response, data.value
@@ -226,7 +226,7 @@ class QueueModel(AnyQueue):
     def drain(self, limit: int) -> int:
         """Let time pass until every offered frame is accepted, at most ``limit`` cycles; how many."""
         passed = int(self._library.olaf_queue_drain(self._queue, limit))
-        self._check()
+        self._check_state()
         return passed
 
     def disturb(self, seed: int, idle: float = 0.0, stop: float = 0.0, resume: float = 0.5) -> None:
@@ -251,13 +251,13 @@ class QueueModel(AnyQueue):
             for entry in recorded[:count]
         ]
 
-    def _read(self, offset: int) -> int:
+    def _read_register(self, offset: int) -> int:
         return self.access(False, offset)[1]
 
-    def _write(self, offset: int, value: int) -> None:
+    def _write_register(self, offset: int, value: int) -> None:
         self.access(True, offset, value)
 
-    def _check(self) -> None:
+    def _check_state(self) -> None:
         if self._library.olaf_queue_failures() != self._failures:
             raise OlafError(
                 Problem("an assertion in OlafQueue's Verilog failed", remedy="see standard error")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from olafctl.queue.verilate import Progress, verilog_sources
 from olafctl.wire.geometry import Geometry
-from olafswitch.simulation.mapping import DEVICE, mapped, resources
+from olafswitch.simulation.mapping import DEVICE, count_resources, map_module
 from olafswitch.simulation.netlist import Crossing
 
 TOP = "olaf_queue"
@@ -30,24 +30,24 @@ class Utilisation:
     crossings: tuple[Crossing, ...]
     """Paths that join two of block memory read, adder stage and output ready: there should be none."""
 
-    def percent(self, resource: str) -> float:
+    def percent_of(self, resource: str) -> float:
         """Return the share of an XCU55C in percent; ``resource`` is a key of DEVICE."""
         return 100 * float(getattr(self, resource.lower())) / DEVICE[resource]
 
 
-def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:
+def synthesize_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:
     """Map OlafQueue to UltraScale+ cells, flattened (a minute or two; the netlist is kept by content).
 
     Raises MissingTool without a new Yosys, OlafError when Yosys fails.
     """
     settings = " ".join(f"-chparam {name} {value}" for name, value in geometry.verilog.items())
     progress(f"synthesizing OlafQueue of {geometry} (a minute or two)")
-    netlist = mapped(TOP, {path.name: path.read_text() for path in verilog_sources()}, settings)
-    longest = netlist.longest()
+    netlist = map_module(TOP, {path.name: path.read_text() for path in verilog_sources()}, settings)
+    longest = netlist.longest_path()
     return Utilisation(
         geometry=geometry,
-        **resources(netlist),
+        **count_resources(netlist),
         levels=longest.levels,
         path=longest.nets,
-        crossings=tuple(netlist.crossings("m_axis_tready", _ADDERS)),
+        crossings=tuple(netlist.find_crossings("m_axis_tready", _ADDERS)),
     )

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import pack
+from olafctl.wire.frames import pack_header
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameKind, FrameType
 from olaftest.queue.model import Sidecar
 
 _NOT_FINITE = tuple(map(float, ("inf", "-inf", "nan")))
@@ -47,7 +47,7 @@ _BEFORE_UDP = _UDP_END - layouts.UDP.size
 Frame = tuple[Sidecar, bytes]
 
 
-def update(
+def make_update(
     index: int,
     worker: int,
     gradients: bytes,
@@ -73,7 +73,7 @@ def update(
 
     ``headers`` are the bytes before the Olaf header; their UDP length becomes ``udp_length``, else the true.
     """
-    olaf = pack(
+    olaf = pack_header(
         layouts.OLAF,
         {
             **{"version": version, "frame_type": kind, "epoch": epoch, "flags": flags, "count": count},
@@ -89,7 +89,7 @@ def update(
     true_length = layouts.UDP.size + len(olaf) + len(gradients)
     length = (true_length if udp_length is None else udp_length).to_bytes(2, "big")
     frame = headers[: _UDP_END - 4] + length + headers[_UDP_END - 2 :] + olaf + gradients
-    return Sidecar(len(frame), src, dst, Kind.UPDATE, cluster, index, member, worker), frame
+    return Sidecar(len(frame), src, dst, FrameKind.UPDATE, cluster, index, member, worker), frame
 
 
 class Traffic:
@@ -140,27 +140,27 @@ class Traffic:
         """Thresholds at which the reward rule acts on these rewards."""
         self._last_reward = 0.0
         self._bad: tuple[tuple[int, Callable[[], Frame]], ...] = (
-            (3, self._mismatched),
+            (3, self._draw_mismatched),
             (1, self._of_no_version),
             (1, self._of_wrong_length),
-            (1, self._oversize),
+            (1, self._draw_oversize),
             (1, self._of_unknown_index),
             (1, self._of_boundary_size),
-            (4, self._truncated),
-            (4, self._overlong),
+            (4, self._draw_truncated),
+            (4, self._draw_overlong),
         )
 
-    def frame(self) -> Frame:
+    def next_frame(self) -> Frame:
         """The next frame."""
         draw = self._random.random()
         if self._random.random() < self._acks:
-            return self._ack()
+            return self._draw_ack()
         if draw < 0.15:
-            return self._other()
+            return self._draw_other()
         if draw < 0.23:
             weights = [weight for weight, _ in self._bad]
             return self._random.choices([make for _, make in self._bad], weights)[0]()
-        return self._update()
+        return self._draw_update()
 
     def begin_again(self, acks: int) -> Iterator[Frame]:
         """The server begins again, with older weights: so many ACKs of the first index in a row."""
@@ -168,9 +168,9 @@ class Traffic:
         for number in range(acks):
             yield self._ack_of(self.indices[0], self._policy + number // 8)
 
-    def beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
+    def next_beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
         """The next frame, now and then as whole beats with holes in their tkeep."""
-        sidecar, frame = self.frame()
+        sidecar, frame = self.next_frame()
         if self._random.random() > 0.08:
             return sidecar, frame, None
         count = -(-len(frame) // BEAT_BYTES)
@@ -183,7 +183,7 @@ class Traffic:
             keeps[at] = keeps[at] & ~hole or 1
         return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
 
-    def filling(self) -> list[Frame]:
+    def fill_bypass(self) -> list[Frame]:
         """Frames that fill the bypass to its last beat, and more; none is a beat longer than it declares."""
         pick = self._random
         sizes = [9036] * 3 + [60] * 120
@@ -191,21 +191,21 @@ class Traffic:
         for at in range(100, len(frames), 5):
             frames[at] = (replace(frames[at][0], size=0), frames[at][1])
         for _ in range(20):
-            frames.insert(pick.randrange(len(frames)), self._update())
+            frames.insert(pick.randrange(len(frames)), self._draw_update())
         return frames
 
-    def _update(self, length: int | None = None, index: int | None = None, **fields: int) -> Frame:
+    def _draw_update(self, length: int | None = None, index: int | None = None, **fields: int) -> Frame:
         pick = self._random
         self._time += pick.randrange(3)
         self._policy += pick.random() < 0.1
         of = pick.choice(self.indices) if index is None else index
         aggregated = pick.random() < 0.06
-        member = self._member()
+        member = self._draw_member()
         chosen = {
-            "seq": self._number(of, member) if self._numbered else self._round(of),
-            "reward": self._reward(),
+            "seq": self._draw_number(of, member) if self._numbered else self._draw_round(of),
+            "reward": self._draw_reward(),
             "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
-            "weights_version": self._version(),
+            "weights_version": self._draw_version(),
             "count": pick.choice((0, 2, 2, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
             "flags": (Flag.AGGREGATED if aggregated else 0)
             | (pick.choice((0, 8)) if aggregated else 0)
@@ -218,21 +218,21 @@ class Traffic:
             "dst": pick.getrandbits(16),
         }
         size = self._lengths[of] if length is None and of in self._lengths else length or 0
-        return update(
+        return make_update(
             of,
-            _worker(of * 8 + member % 8),
-            self._gradients(size),
+            _worker_id(of * 8 + member % 8),
+            self._draw_gradients(size),
             headers=pick.randbytes(_UDP_END),
             **{**chosen, **fields},
         )
 
-    def _version(self) -> int:
+    def _draw_version(self) -> int:
         """Mostly of some versions ago; now and then far from the newest, or yet to come."""
         pick = self._random
         ago = pick.choice((0, 0, 1, 2, 3, pick.getrandbits(4), pick.getrandbits(15), 1 << 15, -1))
         return (self._policy - self._behind - ago) % (1 << 16)
 
-    def _ack(self) -> Frame:
+    def _draw_ack(self) -> Frame:
         """An ACK of an index that takes part: the weights have moved on."""
         pick = self._random
         if pick.random() < self._begins_again:
@@ -247,15 +247,15 @@ class Traffic:
 
     def _ack_of(self, index: int, version: int) -> Frame:
         pick = self._random
-        sidecar, frame = update(
+        sidecar, frame = make_update(
             *(index, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
             kind=FrameType.ACK,
             weights_version=version % (1 << 16),
             headers=pick.randbytes(_UDP_END),
         )
-        return replace(sidecar, kind=Kind.ACK), frame
+        return replace(sidecar, kind=FrameKind.ACK), frame
 
-    def _round(self, index: int) -> int:
+    def _draw_round(self, index: int) -> int:
         """Mostly the round at hand; now and then one that is over, or far from it, or the next."""
         pick = self._random
         if index not in self._rounds:
@@ -265,7 +265,7 @@ class Traffic:
         away = pick.choice((-1, -2, 1, 1 << 31, pick.getrandbits(32))) if pick.random() < 0.12 else 0
         return (self._rounds[index] + away) % (1 << 32)
 
-    def _number(self, index: int, member: int) -> int:
+    def _draw_number(self, index: int, member: int) -> int:
         """Mostly the member's next; now and then one of before, or one further ahead or far from it."""
         pick = self._random
         start = pick.choice((0, (1 << 31) - 9, (1 << 32) - 9))
@@ -283,13 +283,13 @@ class Traffic:
             self._numbers[index, member] = (newest + away) % (1 << 32)
         return (newest + away) % (1 << 32)
 
-    def _member(self) -> int:
+    def _draw_member(self) -> int:
         pick = self._random
         if pick.random() < 0.04:
             return pick.choice((self._geometry.members - 1, self._geometry.members, 63, 64, 255))
         return pick.randrange(self._members) % self._geometry.members
 
-    def _reward(self) -> int:
+    def _draw_reward(self) -> int:
         pick = self._random
         draw = pick.random()
         if draw < 0.5:
@@ -303,7 +303,7 @@ class Traffic:
         self._last_reward = float(reward)
         return int(reward.view(np.uint32))
 
-    def _gradients(self, count: int) -> bytes:
+    def _draw_gradients(self, count: int) -> bytes:
         draw = self._random.random()
         if draw < 0.3:
             return self._random.randbytes(4 * count)
@@ -318,21 +318,21 @@ class Traffic:
             values = np.where(seeded.random(count) < 0.5, -values, values)
         return values.astype("<f4").tobytes()
 
-    def _mismatched(self) -> Frame:
-        return self._update(length=self._random.choice(self._fitting))
+    def _draw_mismatched(self) -> Frame:
+        return self._draw_update(length=self._random.choice(self._fitting))
 
     def _of_no_version(self) -> Frame:
         if self._random.random() < 0.5:
-            return self._update(version=self._random.choice((0, 2, 15)))
-        return self._update(
+            return self._draw_update(version=self._random.choice((0, 2, 15)))
+        return self._draw_update(
             kind=self._random.choice((0, FrameType.ACK, FrameType.CONTROL, FrameType.RESULT, 9))
         )
 
     def _of_wrong_length(self) -> Frame:
         draw = self._random.random()
         if draw < 0.3:
-            return self._update(length=5)[0], self._update(length=3)[1]
-        sidecar, frame = self._update()
+            return self._draw_update(length=5)[0], self._draw_update(length=3)[1]
+        sidecar, frame = self._draw_update()
         if draw < 0.6:  # both agree, but the gradients are not whole
             more = self._random.choice((1, 2, 3))
             frame = _with_udp_length(frame, sidecar.size + more - _BEFORE_UDP) + bytes(more)
@@ -345,35 +345,35 @@ class Traffic:
         pick = self._random
         size = pick.choice((0, 1, 30, 33, 34, 60, 63, 64, 68, 127, 128, 65532, 65535))
         length = pick.choice((size - _BEFORE_UDP, size, 65535, 0, 30, 26)) % (1 << 16)
-        sidecar, frame = self._update(length=pick.choice((0, 1, 16, 40)))
+        sidecar, frame = self._draw_update(length=pick.choice((0, 1, 16, 40)))
         return replace(sidecar, size=size), _with_udp_length(frame, length)
 
-    def _oversize(self) -> Frame:
+    def _draw_oversize(self) -> Frame:
         fits = (self._geometry.beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
-        return self._update(length=fits + self._random.choice((1, 16, 40)))
+        return self._draw_update(length=fits + self._random.choice((1, 16, 40)))
 
     def _of_unknown_index(self) -> Frame:
-        return self._update(index=self._random.choice((self._geometry.indices, 65535)), length=16)
+        return self._draw_update(index=self._random.choice((self._geometry.indices, 65535)), length=16)
 
-    def _truncated(self) -> Frame:
-        sidecar, frame = self._update()
+    def _draw_truncated(self) -> Frame:
+        sidecar, frame = self._draw_update()
         cut = self._random.choice((1, 4, 64, len(frame) - 1, self._random.randrange(1, len(frame))))
         return sidecar, frame[: max(1, len(frame) - cut)]
 
-    def _overlong(self) -> Frame:
-        sidecar, frame = self._update()
+    def _draw_overlong(self) -> Frame:
+        sidecar, frame = self._draw_update()
         return sidecar, frame + self._random.randbytes(self._random.choice((1, 4, 20, 64, 300)))
 
-    def _other(self) -> Frame:
+    def _draw_other(self) -> Frame:
         pick = self._random
         size = pick.choice((1, 60, 64, 65, 128, 300, 1500, 9036) if pick.random() < 0.3 else (60, 64, 86))
-        kind = pick.choice((Kind.BYPASS, Kind.ACK, Kind.ACK, Kind.RESULT, 4, 255))
+        kind = pick.choice((FrameKind.BYPASS, FrameKind.ACK, FrameKind.ACK, FrameKind.RESULT, 4, 255))
         # The last two are all the room there is, and a byte more.
         unlike = (0, 1, 64, 40000, _BYPASS_BYTES, _BYPASS_BYTES + 1)
         claimed = pick.choice(unlike) if pick.random() < 0.12 else size
         frame = pick.randbytes(size)
-        if kind == Kind.RESULT and size >= GRADIENT_OFFSET:
-            frame = update(0, 0, frame[GRADIENT_OFFSET:], kind=FrameType.RESULT)[1]
+        if kind == FrameKind.RESULT and size >= GRADIENT_OFFSET:
+            frame = make_update(0, 0, frame[GRADIENT_OFFSET:], kind=FrameType.RESULT)[1]
         sidecar = Sidecar(
             claimed,
             pick.getrandbits(16),
@@ -391,6 +391,6 @@ def _with_udp_length(frame: bytes, length: int) -> bytes:
     return frame[: _UDP_END - 4] + length.to_bytes(2, "big") + frame[_UDP_END - 2 :]
 
 
-def _worker(number: int) -> int:
+def _worker_id(number: int) -> int:
     """Its id has one bit of 32, or none: a comparison that leaves a bit out takes it for another's."""
     return (1 << number % 33) >> 1

@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.deploy import Outcome, deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import DeployOutcome, deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.network import interfaces
 from olafctl.targets import testbeds
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 BED = Path(__file__).parent / "testbed.yaml"
 SOON = 60.0
 needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 
 
-def bring_up(name: str, *changes: tuple[str, str], with_hosts: bool | None = True) -> Outcome:
+def bring_up(name: str, *changes: tuple[str, str], with_hosts: bool | None = True) -> DeployOutcome:
     """Deploy the testbed of these tests as ``name``, texts in it replaced."""
     text = BED.read_text()
     for old, new in (("name: hosts", f"name: {name}"), *changes):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    return deploy(testbeds.load(BED, text), lambda step: None, with_hosts=with_hosts)
+    return deploy_testbed(testbeds.load_testbed(BED, text), lambda step: None, with_hosts=with_hosts)
 
 
 def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
@@ -38,7 +38,7 @@ def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
         made.settimeout(SOON)
         return made
 
-    return within(deployed.namespace_of(folder, host), opened)
+    return run_within(deployed.namespace_of(folder, host), opened)
 
 
 def exec_line(deployment: str, host: str, *words: object) -> list[str]:
@@ -53,4 +53,4 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("OLAF_STATE", str(folder))
     yield folder
     for name in all_names():
-        destroy(Store(folder_of(name)))
+        destroy_deployment(Store(folder_of(name)))

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from scapy.utils import RawPcapNgReader
 
-from olafctl.control.deploy import find
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import find_deployment
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafswitch.ports.host import HostPort, open_host_port
 from tests.control.hosts.conftest import SOON, bring_up, needs_interfaces
@@ -33,7 +33,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
         bring_up("lab", *ports, with_hosts=False)
         yield request.param
-        destroy(Store(folder_of("lab")))
+        destroy_deployment(Store(folder_of("lab")))
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def capturing(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 def hosts() -> tuple[HostPort, HostPort]:
     """Return the hosts at the ports left and right."""
-    _, running = find(Store(folder_of("lab")))
+    _, running = find_deployment(Store(folder_of("lab")))
     assert running is not None
     left, right = [each for each in running.attachments if each.number in (4, 5)]
     return open_host_port(left), open_host_port(right)

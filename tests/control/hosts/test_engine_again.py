@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.control.deploy import deploy
-from olafctl.control.status import healthy, status
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces, ip
 from olafctl.targets import processes, registry, testbeds
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import pack, unpack
+from olafctl.wire.frames import pack_header, unpack_header
 from olafctl.wire.layouts import OLAF, FrameType
 from olafswitch.errors import OlafError
 from tests.control.hosts.conftest import BED, SOON, bring_up, exec_line, needs_interfaces, udp
@@ -29,7 +29,7 @@ TAPS = tuple(
 )
 
 
-class Training:
+class LongTraining:
     """The sample parameter server as a program of its host, and one socket of a worker."""
 
     def __init__(self, server: "subprocess.Popen[str]", worker: socket.socket) -> None:
@@ -42,17 +42,17 @@ class Training:
             self._sent += 1
             fields = {"version": 1, "frame_type": FrameType.UPDATE, "count": 1, "seq": self._sent}
             try:
-                self._worker.sendto(pack(OLAF, fields) + bytes(64), ("10.0.0.254", 20300))
-                return unpack(OLAF, self._worker.recv(9000))["weights_version"]
+                self._worker.sendto(pack_header(OLAF, fields) + bytes(64), ("10.0.0.254", 20300))
+                return unpack_header(OLAF, self._worker.recv(9000))["weights_version"]
             except OSError:
                 continue
         raise AssertionError("no update is answered")
 
 
 @contextmanager
-def training(testbed: Testbed, worker: str) -> Iterator[Training]:
+def training(testbed: Testbed, worker: str) -> Iterator[LongTraining]:
     """Deploy, and train."""
-    deploy(testbed, lambda step: None, with_hosts=True)
+    deploy_testbed(testbed, lambda step: None, with_hosts=True)
     line = exec_line(testbed.name, "ps", sys.executable, SERVER)
     with (
         subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server,
@@ -61,7 +61,7 @@ def training(testbed: Testbed, worker: str) -> Iterator[Training]:
         try:
             assert server.stdout is not None
             assert "serving" in server.stdout.readline()
-            yield Training(server, sender)
+            yield LongTraining(server, sender)
         finally:
             server.kill()
 
@@ -72,7 +72,7 @@ def bed(*changes: tuple[str, str], target: str = "twin") -> Testbed:
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    return replace(testbeds.load(BED, text), target=target)
+    return replace(testbeds.load_testbed(BED, text), target=target)
 
 
 def kill(folder: Path, which: slice = slice(None)) -> None:
@@ -83,15 +83,15 @@ def kill(folder: Path, which: slice = slice(None)) -> None:
         process.wait(SOON)
 
 
-def again(testbed: Testbed, going_on: Training) -> list[str]:
+def again(testbed: Testbed, going_on: LongTraining) -> list[str]:
     """Kill the engine and deploy again; the lines about hosts. Training goes on, with later versions."""
     before = going_on.version()
     kill(folder_of(testbed.name))
-    outcome = deploy(testbed, lambda step: None)
+    outcome = deploy_testbed(testbed, lambda step: None)
     assert outcome.started
     assert going_on.version() > before
     assert going_on.server.poll() is None
-    assert healthy(status(Store(folder_of(testbed.name))))
+    assert is_healthy(read_status(Store(folder_of(testbed.name))))
     return list(outcome.hosts)
 
 
@@ -105,7 +105,7 @@ def test_programs_train_on_when_the_engine_is_deployed_again(state: Path) -> Non
 @pytest.mark.slow
 @needs_interfaces
 def test_programs_train_on_through_several_engines(state: Path) -> None:
-    racks = testbeds.load(testbeds.locate("two-racks"))
+    racks = testbeds.load_testbed(testbeds.locate_testbed("two-racks"))
     with training(racks, "walker-w0") as going_on:
         assert again(racks, going_on) == []
 
@@ -119,13 +119,13 @@ def test_programs_train_on_though_a_tap_ends_with_its_engine(state: Path) -> Non
 @needs_interfaces
 @pytest.mark.parametrize("process", range(3))
 def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, state: Path) -> None:
-    if missing := registry.get("bmv2").missing():
+    if missing := registry.get_target("bmv2").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     lab = bed(target="bmv2")
     with training(lab, "red0") as going_on:
         before = going_on.version()
         kill(folder_of("lab"), slice(process, process + 1))
-        outcome = deploy(lab, lambda step: None)
+        outcome = deploy_testbed(lab, lambda step: None)
         assert (outcome.started, outcome.hosts) == (True, ())
         assert going_on.version() > before
         assert going_on.server.poll() is None
@@ -133,12 +133,12 @@ def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, st
 
 @needs_interfaces
 def test_programs_train_on_after_a_change_of_target(state: Path) -> None:
-    if missing := registry.get("bmv2").missing():
+    if missing := registry.get_target("bmv2").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     with training(bed(), "red0") as going_on:
         for target in ("bmv2", "twin"):
             before = going_on.version()
-            outcome = deploy(bed(target=target), lambda step: None)
+            outcome = deploy_testbed(bed(target=target), lambda step: None)
             assert (outcome.started, outcome.hosts) == (True, ())
             assert going_on.version() > before
             assert going_on.server.poll() is None
@@ -153,7 +153,7 @@ def test_a_changed_testbed_touches_what_changed_only(state: Path) -> None:
     )
     with training(bed(), "red0") as going_on, udp(folder_of("lab"), "right") as right:
         before = going_on.version()
-        outcome = deploy(changed, lambda step: None)
+        outcome = deploy_testbed(changed, lambda step: None)
         assert [line[:8] for line in outcome.ports] == ["+ port 6"] and not outcome.started
         assert [line for line in outcome.hosts if "routes" not in line] == ["~ host right 10.0.3.2"]
         assert going_on.version() > before
@@ -166,8 +166,8 @@ def test_a_changed_testbed_touches_what_changed_only(state: Path) -> None:
 def test_a_deleted_interface_is_made_again_below_its_program(state: Path) -> None:
     with training(bed(), "red0") as going_on:
         before = going_on.version()
-        ip.run(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
-        outcome = deploy(bed(), lambda step: None)
+        ip.run_ip(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
+        outcome = deploy_testbed(bed(), lambda step: None)
         assert (outcome.started, outcome.hosts) == (True, ("~ host ps 10.0.0.254",))
         assert going_on.version() > before
 
@@ -199,9 +199,9 @@ def test_a_deploy_killed_at_ports_and_hosts_leaves_the_programs(
     path.write_text(bed().text)
     with training(bed(), "red0") as going_on:
         before = going_on.version()
-        ip.run(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
+        ip.run_ip(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
         killed_while_ip_works(held, tmp_path, "deploy", str(path))
         assert going_on.server.poll() is None
-        assert deploy(bed(), lambda step: None).hosts == ("~ host ps 10.0.0.254",)
+        assert deploy_testbed(bed(), lambda step: None).hosts == ("~ host ps 10.0.0.254",)
         assert going_on.version() > before
         assert going_on.server.poll() is None

@@ -27,7 +27,7 @@ PATIENCE = 2 * SOON
 """Seconds for that, and for a program's first line."""
 
 
-class Training:
+class FaultyTraining:
     """Two workers of one cluster and their parameter server, each a program of its host."""
 
     def __init__(self, stack: ExitStack, folder: Path) -> None:
@@ -110,7 +110,7 @@ def send_garbage(folder: Path) -> None:
 
 
 def kill_the_engine(folder: Path) -> None:
-    for process in processes.of(folder):
+    for process in processes.find_processes(folder):
         if "twin" in " ".join(process.cmdline()):
             process.kill()
             process.wait(SOON)
@@ -122,7 +122,7 @@ def test_training_goes_on(state: Path) -> None:
     bring_up("lab")
     folder = folder_of("lab")
     with ExitStack() as stack:
-        training = Training(stack, state)
+        training = FaultyTraining(stack, state)
         training.goes_on()
 
         def restart_worker() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.destroy import destroy
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces, netem
 from olafctl.targets import testbeds
@@ -22,7 +22,7 @@ printf '%s\\n' "$*" >> {notes}
 
 
 def test_an_impairment_is_read_with_its_units() -> None:
-    ports = testbeds.load(BED, BED.read_text().replace(*IMPAIRED)).ports
+    ports = testbeds.load_testbed(BED, BED.read_text().replace(*IMPAIRED)).ports
     assert [port.impair for port in ports[:4]] == [None] * 4
     assert ports[4].impair == netem.Impairment(delay=20_000_000, jitter=1_000_000, loss=0.005)
 
@@ -48,7 +48,7 @@ def test_both_ends_of_the_veth_are_impaired(
         f"qdisc replace dev {interfaces.interface_of(folder, 'p5')} {text}",
         f"-n {interfaces.namespace_of(folder)} qdisc replace dev right {text}",
     ]
-    destroy(Store(folder))
+    destroy_deployment(Store(folder))
 
 
 @needs_interfaces

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.destroy import destroy
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts import deployed
-from olafctl.control.status import healthy, status
+from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces, ip
 from olafctl.targets import processes
@@ -45,13 +45,13 @@ def test_hosts_follow_the_testbed(state: Path) -> None:
 def test_a_host_that_was_lost_is_missed_and_made_again(state: Path) -> None:
     bring_up("lab")
     store = Store(folder_of("lab"))
-    ip.run(["netns", "delete", interfaces.host_namespace_of(store.folder, "left")])
+    ip.run_ip(["netns", "delete", interfaces.host_namespace_of(store.folder, "left")])
     right = interfaces.host_namespace_of(store.folder, "right")
-    ip.run(["-n", right, "link", "set", "dev", "eth0", "down"])
-    report = status(store)
+    ip.run_ip(["-n", right, "link", "set", "dev", "eth0", "down"])
+    report = read_status(store)
     assert {"+ host left 10.0.3.1", "+ host right 10.0.3.2"} <= set(report["drift"])
     assert set(bring_up("lab").hosts) == {"~ host right 10.0.3.2", "+ host left 10.0.3.1"}
-    assert healthy(status(store))
+    assert is_healthy(read_status(store))
 
 
 @needs_interfaces
@@ -59,21 +59,21 @@ def test_hosts_are_silent_while_packets_are_tested_in_their_name(state: Path) ->
     bring_up("lab")
     folder = folder_of("lab")
     with udp(folder, "left") as sender, udp(folder, "right") as receiver:
-        with deployed.paused(folder), pytest.raises(OSError, match="unreachable"):
+        with deployed.pause_during(folder), pytest.raises(OSError, match="unreachable"):
             sender.sendto(b"paused", ("10.0.3.2", 20300))
         sender.sendto(b"again", ("10.0.3.2", 20300))
         assert receiver.recv(100) == b"again"
-    assert healthy(status(Store(folder)))
+    assert is_healthy(read_status(Store(folder)))
 
 
 @needs_interfaces
 def test_a_host_that_is_gone_leaves_no_other_paused(state: Path) -> None:
     bring_up("lab")
     folder = folder_of("lab")
-    ip.run(["netns", "delete", interfaces.host_namespace_of(folder, "right")])
-    with pytest.raises(OlafError, match=r"lab-.*:right"), deployed.paused(folder):
+    ip.run_ip(["netns", "delete", interfaces.host_namespace_of(folder, "right")])
+    with pytest.raises(OlafError, match=r"lab-.*:right"), deployed.pause_during(folder):
         pass
-    assert [stack.name for stack in deployed.missing(folder)] == ["right"]
+    assert [stack.name for stack in deployed.missing_hosts(folder)] == ["right"]
     with udp(folder, "red0") as sender, udp(folder, "left") as receiver:
         sender.sendto(b"connected", ("10.0.3.1", 20300))
         assert receiver.recv(100) == b"connected"
@@ -111,8 +111,8 @@ def killed_while_ip_works(held: int, folder: Path, *words: str) -> None:
 
 
 def assert_destroy_leaves_nothing(folder: Path) -> None:
-    destroy(Store(folder))
-    assert list(processes.of(folder)) == []
+    destroy_deployment(Store(folder))
+    assert list(processes.find_processes(folder)) == []
     assert list(interfaces.left_of(folder)) == []
     assert not folder.exists()
 
@@ -125,10 +125,10 @@ def test_after_a_kill_amid_a_deploy_nothing_or_all_is_there(
     """From its 10th call on ``ip`` makes the hosts, from the 18th on with their interfaces."""
     folder = folder_of("lab")
     killed_while_ip_works(held, tmp_path, "deploy", "--hosts", str(bed))
-    assert [each for each in processes.of(folder) if each.name() in ("ip", "sleep")]
+    assert [each for each in processes.find_processes(folder) if each.name() in ("ip", "sleep")]
     if held == 18:
         bring_up("lab")
-        assert healthy(status(Store(folder)))
+        assert is_healthy(read_status(Store(folder)))
         assert len(interfaces.hosts_of(folder)) == 7
     assert_destroy_leaves_nothing(folder)
 
@@ -138,9 +138,9 @@ def test_after_a_kill_of_everything_nothing_is_left(state: Path, tmp_path: Path,
     bring_up("lab")
     folder = folder_of("lab")
     with subprocess.Popen(exec_line("lab", "left", "sleep", "1000")) as program:
-        while "sleep" not in [each.name() for each in processes.of(folder)]:
+        while "sleep" not in [each.name() for each in processes.find_processes(folder)]:
             assert program.poll() is None
-        for process in processes.of(folder):
+        for process in processes.find_processes(folder):
             if process.name() != "sleep":
                 process.kill()
         killed_while_ip_works(4, tmp_path, "destroy", "--deployment", "lab")

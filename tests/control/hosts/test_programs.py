@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.control.destroy import destroy
-from olafctl.control.status import status
+from olafctl.control.destroy import destroy_deployment
+from olafctl.control.status import read_status
 from olafctl.control.store import Store, folder_of
 from tests.control.hosts.conftest import SOON, bring_up, exec_line, needs_interfaces
 
@@ -26,7 +26,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
         bring_up("lab")
         yield folder_of("lab")
-        destroy(Store(folder_of("lab")))
+        destroy_deployment(Store(folder_of("lab")))
 
 
 def started(host: str, *words: object) -> "subprocess.Popen[str]":
@@ -95,7 +95,7 @@ def test_a_host_has_its_address_and_routes_and_knows_the_others(lab: Path) -> No
     neighbours = {each["dst"]: each["lladdr"] for each in json.loads(ended("red0", "ip", "-j", "neigh")[1])}
     assert neighbours["10.0.0.254"] == "02:00:0a:00:00:fe"
     assert len(neighbours) == 6
-    shown = {host["name"]: host["namespace"] for host in status(Store(lab))["hosts"]}
+    shown = {host["name"]: host["namespace"] for host in read_status(Store(lab))["hosts"]}
     assert len(shown) == 7
     assert shown["red0"].endswith(":red0")
 

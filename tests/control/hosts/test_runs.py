@@ -13,7 +13,7 @@ import pytest
 
 from olafctl.control.hosts import deployed
 from olafctl.control.store import folder_of
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 from tests.control.hosts.conftest import SOON, bring_up, needs_interfaces
 from tests.targets.conftest import why_not
 
@@ -31,7 +31,7 @@ SLOW = ("beats: 24}", "beats: 24, output_rate: 2 Mb/s}")
 
 
 def port(name: str, host: str, address: str) -> UdpPort:
-    return within(deployed.namespace_of(folder_of(name), host), lambda: UdpPort((address, 20300)))
+    return run_within(deployed.namespace_of(folder_of(name), host), lambda: UdpPort((address, 20300)))
 
 
 @needs_interfaces

@@ -34,14 +34,14 @@ def cases(report: Path) -> int:
 
 
 @pytest.mark.skipif(
-    not registry.get("bmv2").missing() and interfaces.why_not() is not None,
+    not registry.get_target("bmv2").missing() and interfaces.why_not() is not None,
     reason=f"the target bmv2 needs network interfaces: {interfaces.why_not()}",
 )
 def test_packet_tests_in_ci(tmp_path: Path) -> None:
     code, output = run("ci.sh", BED, tmp_path / "reports", "-k", "test_multicast")
     assert code == 0, output
     assert cases(tmp_path / "reports" / "twin.xml") == 4
-    if registry.get("bmv2").missing():
+    if registry.get_target("bmv2").missing():
         assert "bmv2: skipped" in output
     else:
         assert cases(tmp_path / "reports" / "bmv2.xml") == 4

@@ -9,7 +9,7 @@ import numpy as np
 
 from olafctl.control.hosts import deployed
 from olafctl.control.store import folder_of
-from olafctl.wire.frames import pack, unpack
+from olafctl.wire.frames import pack_header, unpack_header
 from olafctl.wire.layouts import OLAF, STATUS, Flag, FrameType
 from tests.control.hosts.conftest import bring_up, needs_interfaces, udp
 
@@ -41,17 +41,17 @@ def test_updates_reach_only_the_server_acks_only_the_cluster(state: Path) -> Non
 def sockets(folder: Path) -> Iterator[dict[str, socket.socket]]:
     """Yield a kernel UDP socket of every host."""
     with ExitStack() as stack:
-        hosts = [host["name"] for host in deployed.show(folder)]
+        hosts = [host["name"] for host in deployed.show_hosts(folder)]
         yield {host: stack.enter_context(closing(udp(folder, host))) for host in hosts}
 
 
 def message(kind: FrameType, seq: int, values: list[float]) -> bytes:
     fields = {"version": 1, "frame_type": kind, "count": 1, "seq": seq}
-    return pack(OLAF, fields) + np.array(values, "<f4").tobytes()
+    return pack_header(OLAF, fields) + np.array(values, "<f4").tobytes()
 
 
 def assert_is_ack(datagram: bytes, seq: int) -> None:
-    header = unpack(OLAF, datagram)
+    header = unpack_header(OLAF, datagram)
     assert (header["frame_type"], header["seq"], header["flags"]) == (FrameType.ACK, seq, Flag.STATUS)
     assert np.frombuffer(datagram[OLAF.size + STATUS.size :], "<f4").tolist() == [0.5]
 

@@ -19,7 +19,7 @@ VALUES = 300
 LOST = 0.3
 
 
-class LossyPort(UdpPort):
+class FaultyPort(UdpPort):
     """Loses frames in both directions."""
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
@@ -38,7 +38,7 @@ def waited_for_a_core() -> float:
 
 def main() -> None:
     target = np.full(VALUES, float(sys.argv[2]), np.float32)
-    worker = olaf.Worker(sys.argv[1], VALUES, mtu=1500, port=LossyPort(("0.0.0.0", 20300)))
+    worker = olaf.Worker(sys.argv[1], VALUES, mtu=1500, port=FaultyPort(("0.0.0.0", 20300)))
     weights, steps, blocked, version = np.zeros(VALUES, np.float32), 0, 0.0, 0
     worker.begin(weights)
     while True:

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.daemon.deployment import kept
+from tests.daemon.deployment import keep_deployment
 from tests.daemon.several_engines.tree import TESTBED, Tree
 
 
 @pytest.fixture(scope="module", params=["twin", "bmv2"])
 def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
-    with kept(TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
+    with keep_deployment(TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
         tree = Tree(stands, stands.client, stands.running())
-        tree.attach()
+        tree.attach_hosts()
         yield tree
-        tree.detach()
+        tree.detach_hosts()
 
 
 @pytest.fixture
@@ -28,4 +28,4 @@ def tree(deployed: Tree) -> Iterator[Tree]:
     for port in deployed.hosts.values():
         while port.receive(0.05) is not None:
             pass
-    assert deployed.against(deployed.testbed) == []
+    assert deployed.restart_against(deployed.testbed) == []

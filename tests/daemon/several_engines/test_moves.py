@@ -9,33 +9,33 @@ from scapy.layers.l2 import Ether
 
 from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import KEY, worker
+from tests.daemon.deployment import KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
-from tests.daemon.test_checking import until
+from tests.daemon.test_checking import wait_until
 
 
 def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
     """It is moved, or joins again behind another port, while it and another member send."""
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
-    tree.join("red", worker(2), LEFT)
-    epoch = tree.join("red", worker(1), 12, "w")
+    tree.join("red", worker_of(2), LEFT)
+    epoch = tree.join("red", worker_of(1), 12, "w")
     sent, counted, place = 0, 0, 12
-    replaced = sum(queue.read("replaced_worker") for queue in tree.queues().values())
+    replaced = sum(queue.read("replaced_worker") for queue in tree.read_queues().values())
     for move in range(6):
         for _ in range(5):
-            tree.update(place, worker(1), epoch, sent, 1.0)
-            tree.update(LEFT, worker(2), epoch, sent, 1.0)
+            tree.send_update(place, worker_of(1), epoch, sent, 1.0)
+            tree.send_update(LEFT, worker_of(2), epoch, sent, 1.0)
             sent += 2
         old, place = place, RIGHT if place == 12 else 12
         if move % 2:
-            tree.join("red", worker(1), place, "w")
+            tree.join("red", worker_of(1), place, "w")
         else:
             tree.client.call("MoveWorker", worker="w", port=place)
-        tree.settle()
-        tree.ack(worker(2), epoch, 1000 + move)
-        assert Olaf(tree.heard(LEFT)).seq == 1000 + move
-        assert Olaf(tree.heard(place)).seq == 1000 + move
-        assert tree.silent(old)
+        tree.await_settled()
+        tree.send_ack(worker_of(2), epoch, 1000 + move)
+        assert Olaf(tree.hear_datagram(LEFT)).seq == 1000 + move
+        assert Olaf(tree.hear_datagram(place)).seq == 1000 + move
+        assert tree.is_silent(old)
     end = time.monotonic() + DEADLINE
     while counted + replaced_since(tree, replaced) != sent:
         assert time.monotonic() < end, (
@@ -49,17 +49,17 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     """Another sends without pause; updates arrive, are replaced by newer ones, or find a queue full."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
-    tree.join("blue", worker(3), 1)
-    epochs = {"red": tree.join("red", worker(1), LEFT), "blue": tree.epoch("blue")}
-    tree.join("red", worker(2), 12, "w")
-    before = {name: queue.read_all() for name, queue in tree.queues().items()}
+    tree.join("blue", worker_of(3), 1)
+    epochs = {"red": tree.join("red", worker_of(1), LEFT), "blue": tree.epoch_of("blue")}
+    tree.join("red", worker_of(2), 12, "w")
+    before = {name: queue.read_all() for name, queue in tree.read_queues().items()}
     losses = tree.running.stats()["losses"]
     moving, arriving = threading.Event(), threading.Event()
     sent, arrived = Counter[str](), Counter[str]()
 
     def send() -> None:
         while not moving.is_set():
-            tree.update(LEFT, worker(1), epochs["red"], sent["other"], 1.0)
+            tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
             sent["other"] += 1
 
     def receive() -> None:
@@ -70,15 +70,15 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     def lost() -> int:
         """Updates that queues replaced, or dropped because they were full."""
         names = ("replaced_worker", "dropped_full")
-        now = {name: queue.read_all() for name, queue in tree.queues().items()}
+        now = {name: queue.read_all() for name, queue in tree.read_queues().items()}
         return sum(now[engine][name] - before[engine][name] for engine in now for name in names)
 
     def root_was_full() -> bool:
         """Then what it dropped, combined below, counts as one, and is more."""
-        return tree.queues()["root"].read("dropped_full") > before["root"]["dropped_full"]
+        return tree.read_queues()["root"].read("dropped_full") > before["root"]["dropped_full"]
 
     def at_rest() -> bool:
-        return not any(queue.read("resident_updates") for queue in tree.queues().values())
+        return not any(queue.read("resident_updates") for queue in tree.read_queues().values())
 
     threads = [threading.Thread(target=each) for each in (send, receive)]
     for thread in threads:
@@ -87,18 +87,18 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
         for port, cluster in ((RIGHT, "red"), (RIGHT, "blue"), (12, "blue"), (12, "red"), (RIGHT, "blue")):
             tree.client.call("MoveWorker", worker="w", port=port, cluster=cluster)
             for _ in range(20):
-                tree.update(port, worker(2), epochs[cluster], sent["w"], 1.0)
+                tree.send_update(port, worker_of(2), epochs[cluster], sent["w"], 1.0)
                 sent["w"] += 1
         moving.set()
         threads[0].join()
-        until(lambda: arrived["updates"] + lost() == sent.total() or (root_was_full() and at_rest()))
+        wait_until(lambda: arrived["updates"] + lost() == sent.total() or (root_was_full() and at_rest()))
     finally:
         moving.set()
         arriving.set()
         for thread in threads:
             thread.join()
     assert arrived["updates"] + lost() <= sent.total()
-    for engine, queue in tree.queues().items():
+    for engine, queue in tree.read_queues().items():
         now = queue.read_all()
         dropped = {name for name in now if name.startswith("dropped_") and now[name] != before[engine][name]}
         assert dropped <= {"dropped_full"}
@@ -109,28 +109,28 @@ def test_what_waits_while_a_worker_moves_arrives_whole(tree: Tree) -> None:
     """Another member's update is in it, and it bears the address of the one that moves."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
-    tree.join("red", worker(1), 12, "stays")
-    old = tree.join("red", worker(2), LEFT, "w")
-    new = tree.join("blue", worker(3), RIGHT)
+    tree.join("red", worker_of(1), 12, "stays")
+    old = tree.join("red", worker_of(2), LEFT, "w")
+    new = tree.join("blue", worker_of(3), RIGHT)
     assert old != new
-    left, root = tree.queues()["left"], tree.queues()["root"]
+    left, root = tree.read_queues()["left"], tree.read_queues()["root"]
     before = left.read("in_updates"), root.read("in_updates")
     left.write("hold", 1)
-    tree.update(12, worker(1), old, 1, 1.0)
+    tree.send_update(12, worker_of(1), old, 1, 1.0)
     tree.await_register("left", "in_updates", before[0] + 1)
-    tree.update(LEFT, worker(2), old, 1, 2.0)
+    tree.send_update(LEFT, worker_of(2), old, 1, 2.0)
     tree.await_register("left", "in_updates", before[0] + 2)
     tree.client.call("MoveWorker", worker="w", cluster="blue")
-    tree.update(LEFT, worker(2), new, 2, 5.0)
+    tree.send_update(LEFT, worker_of(2), new, 2, 5.0)
     tree.await_register("left", "in_updates", before[0] + 3)
     left.write("hold", 0)
-    assert {tree.arrived(), tree.arrived()} == {(2, 3.0), (1, 5.0)}
+    assert {tree.next_arrived(), tree.next_arrived()} == {(2, 3.0), (1, 5.0)}
     assert root.read("in_updates") == before[1]  # both passed it by
-    tree.settle()
-    tree.update(LEFT, worker(2), new, 3, 7.0)
-    assert tree.arrived() == (1, 7.0)
+    tree.await_settled()
+    tree.send_update(LEFT, worker_of(2), new, 3, 7.0)
+    assert tree.next_arrived() == (1, 7.0)
     assert root.read("in_updates") == before[1] + 1
 
 
 def replaced_since(tree: Tree, before: int) -> int:
-    return sum(queue.read("replaced_worker") for queue in tree.queues().values()) - before
+    return sum(queue.read("replaced_worker") for queue in tree.read_queues().values()) - before

@@ -10,21 +10,21 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
 
 from olafctl.control import devices
-from olafctl.control.desired import desired
-from olafctl.control.plan import plan
-from olafctl.daemon.api.client import Client
+from olafctl.control.desired import desired_state
+from olafctl.control.plan import plan_changes
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.targets.interface import Registers, Running
 from olafctl.testbed.model import Testbed
 from olafctl.wire import control
-from olafctl.wire.control import Action
-from olafctl.wire.frames import Values, unpack
+from olafctl.wire.control import ControlAction
+from olafctl.wire.frames import Values, unpack_header
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
 from olafswitch.ports.host import HostPort, open_host_port
-from tests.daemon.conftest import DEADLINE, watching
-from tests.daemon.deployment import SERVER, Host, Kept, frame, message
-from tests.daemon.test_checking import until
+from tests.daemon.conftest import DEADLINE, watch_devices
+from tests.daemon.deployment import SERVER, Host, KeptDeployment, make_frame, make_message
+from tests.daemon.test_checking import wait_until
 
 TESTBED = """
 name: tree
@@ -51,8 +51,8 @@ LEFT, RIGHT = 11, 21
 class Tree:
     """TESTBED with what is outside its front ports."""
 
-    kept: Kept
-    client: Client
+    kept: KeptDeployment
+    client: DaemonClient
     running: Running
     hosts: dict[int, HostPort] = field(default_factory=dict)
 
@@ -60,19 +60,19 @@ class Tree:
     def testbed(self) -> Testbed:
         return self.kept.testbed
 
-    def attach(self) -> None:
+    def attach_hosts(self) -> None:
         """Open what is outside the front ports of what runs now."""
         self.running = running = self.kept.running()
         self.hosts = {each.number: open_host_port(each) for each in running.attachments}
 
-    def detach(self) -> None:
+    def detach_hosts(self) -> None:
         for port in self.hosts.values():
             port.close()
 
     def send(self, port: int, source: Host, to: Host, payload: bytes, tos: int = 0) -> None:
-        self.hosts[port].send(frame(source, to, payload, tos))
+        self.hosts[port].send(make_frame(source, to, payload, tos))
 
-    def heard(self, port: int, *, controls: bool = False) -> bytes:
+    def hear_datagram(self, port: int, *, controls: bool = False) -> bytes:
         """Return the next datagram's payload at a front port: an answer to a control message, or anything
         else."""
         end = time.monotonic() + DEADLINE
@@ -81,64 +81,66 @@ class Tree:
             assert got is not None, f"nothing at port {port}"
             if (packet := Ether(got)).haslayer(UDP):
                 payload = bytes(packet[UDP].payload)
-                if (payload[0] == Action.ACK) == controls:
+                if (payload[0] == ControlAction.ACK) == controls:
                     return payload
         raise AssertionError(f"nothing of ours at port {port}")
 
-    def silent(self, port: int) -> bool:
+    def is_silent(self, port: int) -> bool:
         return self.hosts[port].receive(0.05) is None
 
-    def ask(self, port: int, source: Host, action: Action, **values: Any) -> Values:
+    def ask_daemon(self, port: int, source: Host, action: ControlAction, **values: Any) -> Values:
         """Send a control message; its answer."""
-        self.send(port, source, SERVER, message(source, action, **values), CONTROL_TOS)
-        return unpack(control.ACK, self.heard(port, controls=True))
+        self.send(port, source, SERVER, make_message(source, action, **values), CONTROL_TOS)
+        return unpack_header(control.ACK, self.hear_datagram(port, controls=True))
 
     def join(self, cluster: str, source: Host, port: int, name: str = "") -> int:
         """Create a cluster by the API and return its epoch."""
         mac, ip, udp_port = source
         self.client.call("Join", cluster=cluster, ip=ip, mac=mac, udp_port=udp_port, port=port, name=name)
-        return self.epoch(cluster)
+        return self.epoch_of(cluster)
 
-    def epoch(self, cluster: str) -> int:
+    def epoch_of(self, cluster: str) -> int:
         [status] = self.client.call("GetStatus").deployments
         return next(int(each.epoch) for each in status.clusters if each.name == cluster)
 
-    def update(self, port: int, source: Host, epoch: int, seq: int, value: float, to: Host = SERVER) -> None:
+    def send_update(
+        self, port: int, source: Host, epoch: int, seq: int, value: float, to: Host = SERVER
+    ) -> None:
         header = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=seq)
         self.send(port, source, to, bytes(header) + np.full(16, value, "<f4").tobytes())
 
-    def arrived(self) -> tuple[int, float]:
+    def next_arrived(self) -> tuple[int, float]:
         """Count and value of the next update at the parameter server."""
-        payload = self.heard(1)
+        payload = self.hear_datagram(1)
         return Olaf(payload).count, float(np.frombuffer(payload[22:86], "<f4")[0])
 
-    def ack(self, to: Host, epoch: int, seq: int) -> None:
+    def send_ack(self, to: Host, epoch: int, seq: int) -> None:
         header = Olaf(frame_type=FrameType.ACK, epoch=epoch, count=1, seq=seq)
         self.send(1, SERVER, to, bytes(header) + bytes(64))
 
     def ready(self) -> bool:
         return bool(self.client.call("GetStatus").deployments[0].ready)
 
-    def queues(self) -> Mapping[str, Registers]:
+    def read_queues(self) -> Mapping[str, Registers]:
         return self.running.queues
 
     def await_register(self, engine: str, name: str, value: int) -> None:
         end = time.monotonic() + DEADLINE
-        while (now := self.queues()[engine].read_all()[name]) != value:
+        while (now := self.read_queues()[engine].read_all()[name]) != value:
             assert time.monotonic() < end, f"{name} at {engine} is {now} and never became {value}"
 
-    def differences(self) -> list[str]:
+    def find_differences(self) -> list[str]:
         """Between what the daemon says of the membership and what the devices and queues hold."""
         [status] = self.client.call("GetStatus").deployments
-        return self.against(replace(self.testbed, clusters=clusters_of(status)))
+        return self.restart_against(replace(self.testbed, clusters=clusters_of(status)))
 
-    def settle(self) -> None:
+    def await_settled(self) -> None:
         """Wait until all engines have what the membership asks for: those above a worker that has just left
         another cluster know it a second later."""
-        until(lambda: self.differences() == [])
+        wait_until(lambda: self.find_differences() == [])
 
-    def against(self, testbed: Testbed) -> list[str]:
-        wanted = desired(testbed)
-        with watching(self.running) as sessions:
-            actual = devices.read(self.running, sessions, wanted)
-        return list(plan(actual, wanted).lines())
+    def restart_against(self, testbed: Testbed) -> list[str]:
+        wanted = desired_state(testbed)
+        with watch_devices(self.running) as sessions:
+            actual = devices.read_state(self.running, sessions, wanted)
+        return list(plan_changes(actual, wanted).lines())

@@ -18,19 +18,19 @@ import psutil
 import pytest
 
 from olafctl.daemon.api import olaf_pb2
-from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.api.schema import SERVICE
 from olafctl.membership.model import default_mac
 from olafctl.targets import registry
 from olafctl.wire import control, layouts
-from olafctl.wire.authentication import signed
-from olafctl.wire.control import Action, Reason
-from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
-from olaflab.daemon.chaos import created
+from olafctl.wire.authentication import sign_message
+from olafctl.wire.control import ControlAction, Reason
+from olafctl.wire.frames import Datagram, Endpoint, pack_header, unpack_header
+from olaflab.daemon.chaos import create_cluster
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
 from olafswitch.errors import OlafError
 from olafswitch.ports.host import HostPort, open_host_port
-from olaftest.daemon.daemon_process import TIMEOUT, until
+from olaftest.daemon.daemon_process import TIMEOUT, wait_until
 
 pytestmark = pytest.mark.slow
 TESTBED = """
@@ -54,10 +54,10 @@ JOINS = 10
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[KeptTwin]:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    with kept_twin(TESTBED) as twin, Client(twin.daemon.address) as client:
-        until(lambda: created([client], "red", key=KEY))
+    with kept_twin(TESTBED) as twin, DaemonClient(twin.daemon.address) as client:
+        wait_until(lambda: create_cluster([client], "red", key=KEY))
         yield twin
 
 
@@ -71,30 +71,30 @@ def hosts(twin: KeptTwin) -> Iterator[dict[int, HostPort]]:
 
 def test_hostile_messages_change_nothing(twin: KeptTwin, hosts: dict[int, HostPort]) -> None:
     """Each from a source of its own: the rate of one source is the flood's matter."""
-    before, answers = revision(twin), Counter[str]()
-    for number, payload in enumerate(hostile(100, random.Random(2))):
-        hosts[HOSTILE].send(frame(IPv4Address("10.2.0.0") + number, payload))
-        while found := answer(hosts[HOSTILE].receive(0)):
+    before, answers = read_revision(twin), Counter[str]()
+    for number, payload in enumerate(make_hostile(100, random.Random(2))):
+        hosts[HOSTILE].send(make_frame(IPv4Address("10.2.0.0") + number, payload))
+        while found := read_answer(hosts[HOSTILE].receive(0)):
             answers[Reason(found["reason"]).name] += 1
     while answers.total() < 150:
-        found = answer(hosts[HOSTILE].receive(TIMEOUT))
+        found = read_answer(hosts[HOSTILE].receive(TIMEOUT))
         assert found is not None, answers
         answers[Reason(found["reason"]).name] += 1
     assert answers == {"BAD_MAC": 20, "BAD_MESSAGE": 130}
-    assert revision(twin) == before
+    assert read_revision(twin) == before
 
 
 def test_mutated_calls_change_nothing(twin: KeptTwin) -> None:
-    before = revision(twin)
+    before = read_revision(twin)
     assert mutated_calls(twin.daemon.address, 300, random.Random(2)) == {"INVALID_ARGUMENT": 300}
-    assert revision(twin) == before
+    assert read_revision(twin) == before
 
 
 @pytest.mark.parametrize("sources", [1, 2000])
 def test_honest_members_join_under_a_flood(twin: KeptTwin, hosts: dict[int, HostPort], sources: int) -> None:
     numbers = itertools.count()
     process = psutil.Process(twin.daemon.pid)
-    with flooding(hosts[HOSTILE], sources):
+    with flood_daemon(hosts[HOSTILE], sources):
         for _ in range(JOINS):
             join_and_leave(hosts[HONEST], next(numbers))
         before = process.memory_info().rss
@@ -106,26 +106,28 @@ def test_honest_members_join_under_a_flood(twin: KeptTwin, hosts: dict[int, Host
 def join_and_leave(host: HostPort, number: int) -> None:
     """Have a worker join and leave, each message sent again until it is answered."""
     ip = IPv4Address("10.1.0.0") + number
-    for action in (Action.JOIN, Action.LEAVE):
+    for action in (ControlAction.JOIN, ControlAction.LEAVE):
         nonce = time.time_ns()
 
-        def answered(action: Action = action, nonce: int = nonce) -> bool:
-            host.send(frame(ip, message(action, nonce, ip)))
+        def answered(action: ControlAction = action, nonce: int = nonce) -> bool:
+            host.send(make_frame(ip, make_message(action, nonce, ip)))
             while (received := host.receive(1.0)) is not None:
-                found = answer(received)
+                found = read_answer(received)
                 if found and found["nonce"] == nonce:
                     assert found["reason"] == Reason.OK
                     return True
             return False
 
-        until(answered)
+        wait_until(answered)
 
 
 @contextmanager
-def flooding(host: HostPort, sources: int) -> Iterator[None]:
+def flood_daemon(host: HostPort, sources: int) -> Iterator[None]:
     """Send forged messages meanwhile, as many a second as :data:`FLOOD`."""
     places = (IPv4Address("10.3.0.1") + number for number in range(sources))
-    frames = itertools.cycle([frame(ip, message(Action.JOIN, 1, ip, "00" * 32)) for ip in places])
+    frames = itertools.cycle(
+        [make_frame(ip, make_message(ControlAction.JOIN, 1, ip, "00" * 32)) for ip in places]
+    )
     ended = threading.Event()
 
     def flood() -> None:
@@ -145,11 +147,11 @@ def flooding(host: HostPort, sources: int) -> Iterator[None]:
         thread.join()
 
 
-def hostile(count: int, chance: random.Random) -> Iterator[bytes]:
+def make_hostile(count: int, chance: random.Random) -> Iterator[bytes]:
     victim = IPv4Address("10.1.0.1")
-    good = message(Action.JOIN, time.time_ns(), victim)
+    good = make_message(ControlAction.JOIN, time.time_ns(), victim)
     for _ in range(count // 10):
-        yield message(Action.JOIN, time.time_ns(), victim, "00" * 32)
+        yield make_message(ControlAction.JOIN, time.time_ns(), victim, "00" * 32)
         yield good
         yield good[: chance.randrange(1, len(good))]
         yield good + chance.randbytes(chance.randrange(1, 200))
@@ -184,23 +186,26 @@ def mutated_calls(address: str, count: int, chance: random.Random) -> dict[str, 
     return dict(found)
 
 
-def revision(twin: KeptTwin) -> int:
-    with Client(twin.daemon.address) as client:
+def read_revision(twin: KeptTwin) -> int:
+    with DaemonClient(twin.daemon.address) as client:
         return int(client.call("GetStatus", summary=True).deployments[0].resume_token)
 
 
-def message(action: Action, nonce: int, ip: IPv4Address, key: str = KEY) -> bytes:
-    layout = control.JOIN if action is Action.JOIN else control.LEAVE
+def make_message(action: ControlAction, nonce: int, ip: IPv4Address, key: str = KEY) -> bytes:
+    layout = control.JOIN if action is ControlAction.JOIN else control.LEAVE
     name = int.from_bytes(b"red".ljust(32, b"\0"), "big")
-    return signed(layout, {"action": action, "cluster": name, "nonce": nonce}, key, ip, UDP_PORT)
+    return sign_message(layout, {"action": action, "cluster": name, "nonce": nonce}, key, ip, UDP_PORT)
 
 
-def frame(ip: IPv4Address, payload: bytes) -> bytes:
+def make_frame(ip: IPv4Address, payload: bytes) -> bytes:
     return Datagram(Endpoint(default_mac(ip), ip, UDP_PORT), SERVER, payload, layouts.CONTROL_TOS).encode()
 
 
-def answer(received: bytes | None) -> dict[str, int] | None:
+def read_answer(received: bytes | None) -> dict[str, int] | None:
     """Return the answer to a control message; None when there is no frame."""
     if received is None:
         return None
-    return unpack(control.ACK, received[HEADERS : HEADERS + len(pack(control.ACK, {"action": Action.ACK}))])
+    return unpack_header(
+        control.ACK,
+        received[HEADERS : HEADERS + len(pack_header(control.ACK, {"action": ControlAction.ACK}))],
+    )

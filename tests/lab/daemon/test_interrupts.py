@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from olafctl.control.destroy import destroy
-from olafctl.control.store import Role, Store, all_names, folder_of
+from olafctl.control.destroy import destroy_deployment
+from olafctl.control.store import RecordRole, Store, all_names, folder_of
 from olafctl.network import interfaces
 from olafctl.targets import processes, registry
 
@@ -84,12 +84,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     (home / "hosted.yaml").write_text(hosted)
     yield home
     for name in all_names():
-        destroy(Store(folder_of(name)))
+        destroy_deployment(Store(folder_of(name)))
 
 
 @pytest.mark.slow
 def test_interrupted_commands_leave_nothing(home: Path) -> None:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     chance = random.Random(3)
     places = {"folder": home, "bed": home / "interrupted.yaml", "hosted": home / "hosted.yaml"}
@@ -98,15 +98,15 @@ def test_interrupted_commands_leave_nothing(home: Path) -> None:
         how = chance.choice((signal.SIGINT, signal.SIGTERM))
         after = chance.choice((chance.uniform(0, 0.5), chance.uniform(0, 4)))
         if name in STANDING:
-            begin(("olafctl", "deploy", *STANDING[name]), places).wait()
-        left = left_by(begin(COMMANDS[name], places), how, after, home)
+            begin_command(("olafctl", "deploy", *STANDING[name]), places).wait()
+        left = left_by(begin_command(COMMANDS[name], places), how, after, home)
         assert left == [], f"{name}, {how.name} after {after:.2f} s"
     for name in all_names():
-        destroy(Store(folder_of(name)))
-    assert marked(home) == []
+        destroy_deployment(Store(folder_of(name)))
+    assert marked_processes(home) == []
 
 
-def begin(words: Sequence[str], places: Mapping[str, Path]) -> subprocess.Popen[bytes]:
+def begin_command(words: Sequence[str], places: Mapping[str, Path]) -> subprocess.Popen[bytes]:
     line = [sys.executable, "-m", *(word.format_map(places) for word in words)]
     nothing = subprocess.DEVNULL
     return subprocess.Popen(line, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)
@@ -125,19 +125,19 @@ def left_by(command: subprocess.Popen[bytes], how: signal.Signals, after: float,
         command.wait()
         return [f"did not end within {PATIENCE:g} s"]
     stores = [Store(folder_of(name)) for name in (NAME, "hosted")]
-    standing = [store.folder for store in stores if store.record(Role.RUNNING) is not None]
-    own = {process.pid for folder in standing for process in processes.of(folder)}
+    standing = [store.folder for store in stores if store.record(RecordRole.RUNNING) is not None]
+    own = {process.pid for folder in standing for process in processes.find_processes(folder)}
     # A shell that notes how an engine's process ends has it as its child.
-    left = [each for each in marked(home) if not own & {each.pid, *children(each)}]
+    left = [each for each in marked_processes(home) if not own & {each.pid, *child_processes(each)}]
     psutil.wait_procs(left, 5)  # processes that were asked to end may need a moment
-    found = [f"process {each}" for each in left if processes.runs(each)]
+    found = [f"process {each}" for each in left if processes.is_running(each)]
     for folder in {store.folder for store in stores} - {*standing}:
         found += [f"interface {each}" for each in interfaces.left_of(folder)]
         found += [f"{path} stays" for path in folder.glob("*") if not path.name.startswith("olaf")]
     return found + [f"{path} is half written" for path in (home / "s").rglob("*.new")]
 
 
-def marked(home: Path) -> list[psutil.Process]:
+def marked_processes(home: Path) -> list[psutil.Process]:
     """Return the processes that the commands have started."""
     found = []
     for process in psutil.process_iter():
@@ -147,7 +147,7 @@ def marked(home: Path) -> list[psutil.Process]:
     return found
 
 
-def children(process: psutil.Process) -> list[int]:
+def child_processes(process: psutil.Process) -> list[int]:
     with suppress(psutil.Error):
         return [child.pid for child in process.children(recursive=True)]
     return []

@@ -7,9 +7,9 @@ from olaflab.daemon import moves
 
 
 def test_moves_lose_no_frame_and_leave_no_stale_group() -> None:
-    if missing := registry.get("twin").missing():
+    if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    report = moves.run(10, seed=3, progress=print)
+    report = moves.run_moves(10, seed=3, progress=print)
     assert report.problems == []
     assert (report.moves, report.marks, report.stale) == (10, 20, 0)
     assert report.sent == report.entered > 100

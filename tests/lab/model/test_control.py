@@ -17,15 +17,15 @@ from olaf.worker.transmission import TransmissionControl
 
 from olaflab.model import library
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
+from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, TransmissionModel
 
 MS, SECOND = 10**6, 10**9
 PS_PER_SECOND = 10**12
 
 
 @contextmanager
-def native(v: float, tolerance: float) -> Iterator[tuple[ctypes.CDLL, int]]:
-    lib = library.load()
+def native_control(v: float, tolerance: float) -> Iterator[tuple[ctypes.CDLL, int]]:
+    lib = library.load_library()
     control = lib.olaf_control_new(v, tolerance)
     try:
         yield lib, control
@@ -48,7 +48,7 @@ def test_it_decides_as_the_sdk_does_on_the_same_random_numbers(
 ) -> None:
     """An entry is a wait in ps, and then an ACK with statuses or an update to decide about."""
     theirs, numbers, now = TransmissionControl(v, tolerance, random.Random(seed)), random.Random(seed), 0
-    with native(v, tolerance) as (lib, ours):
+    with native_control(v, tolerance) as (lib, ours):
         for wait, ack in steps:
             now += wait
             if ack is not None:
@@ -67,13 +67,13 @@ def test_it_decides_as_the_sdk_does_on_the_same_random_numbers(
                 assert (draw < probability) == theirs.draw(now / PS_PER_SECOND)
 
 
-def tree(edge_slots: int, core_slots: int, control: Control | None) -> Scenario:
+def make_tree(edge_slots: int, core_slots: int, control: TransmissionModel | None) -> Scenario:
     """Ten clusters of two workers, half of them behind each edge; the core's output takes half the load."""
     rate = 10 * 2 * 1000 * 8 * 10 / 2
     engines = (
-        Engine("a", edge_slots, link=Link("core", delay=MS), active_window=SECOND),
-        Engine("b", edge_slots, link=Link("core", delay=MS), active_window=SECOND),
-        Engine("core", core_slots, rate, Link(delay=MS), active_window=SECOND),
+        EngineModel("a", edge_slots, link=LinkModel("core", delay=MS), active_window=SECOND),
+        EngineModel("b", edge_slots, link=LinkModel("core", delay=MS), active_window=SECOND),
+        EngineModel("core", core_slots, rate, LinkModel(delay=MS), active_window=SECOND),
     )
     sources = tuple(
         Source(cluster, worker, "ab"[cluster % 2], 100 * MS, delay=MS, jitter=90 * MS, control=control)
@@ -83,10 +83,10 @@ def tree(edge_slots: int, core_slots: int, control: Control | None) -> Scenario:
     return Scenario(engines, sources, seed=5)
 
 
-FAIR = Control(v=0.4, tolerance=0.4)
+FAIR = TransmissionModel(v=0.4, tolerance=0.4)
 
 
-def held(result: Result) -> float:
+def held_share(result: Result) -> float:
     """The share of updates that transmission control held back."""
     kept = sum(cluster.held for cluster in result.clusters)
     return kept / (kept + result.generated)
@@ -99,12 +99,12 @@ def test_workers_follow_the_tightest_engine_on_the_way(
     edge_slots: int, core_slots: int, expected: float
 ) -> None:
     """Five clusters are active at an edge and ten at the core: P_s = min(slots / active, 1)."""
-    result = run(tree(edge_slots, core_slots, FAIR), 100 * SECOND)
-    assert held(result) == pytest.approx(expected, abs=0.02)
+    result = run(make_tree(edge_slots, core_slots, FAIR), 100 * SECOND)
+    assert held_share(result) == pytest.approx(expected, abs=0.02)
 
 
 def test_an_ack_reaches_every_worker_of_its_cluster_and_no_other() -> None:
-    scenario = tree(5, 8, FAIR)
+    scenario = make_tree(5, 8, FAIR)
     only = [replace(source, period=SECOND * 1000, phase=0, jitter=0) for source in scenario.sources[:2]]
     others = [replace(source, period=SECOND * 1000, phase=500 * SECOND) for source in scenario.sources[2:]]
     result = run(replace(scenario, sources=(*only, *others)), 100 * SECOND)
@@ -114,19 +114,20 @@ def test_an_ack_reaches_every_worker_of_its_cluster_and_no_other() -> None:
 
 def test_a_worker_without_feedback_sends_everything() -> None:
     """No ACK comes back within the run, or only long ago."""
-    far = tree(5, 2, FAIR)
+    far = make_tree(5, 2, FAIR)
     slow = tuple(replace(engine, link=replace(engine.link, delay=200 * SECOND)) for engine in far.engines)
-    assert held(run(replace(far, engines=slow), 100 * SECOND)) == 0
+    assert held_share(run(replace(far, engines=slow), 100 * SECOND)) == 0
     patient, urgent = (
-        held(run(tree(5, 2, Control(v, tolerance=0.05)), 100 * SECOND)) for v in (0.0, 1 / 0.05)
+        held_share(run(make_tree(5, 2, TransmissionModel(v, tolerance=0.05)), 100 * SECOND))
+        for v in (0.0, 1 / 0.05)
     )
     assert 0 < urgent < patient
 
 
 def test_acks_wait_for_a_slow_link_down() -> None:
     """An ACK of 100 bytes and 8 of status takes 864 ms at 1 kb/s: the second worker's update is held."""
-    engine = Engine("e", slots=1, link=Link(rate=1000.0), active_window=1000 * SECOND)
-    control = Control(v=0.0, tolerance=1.0)
+    engine = EngineModel("e", slots=1, link=LinkModel(rate=1000.0), active_window=1000 * SECOND)
+    control = TransmissionModel(v=0.0, tolerance=1.0)
     sources = tuple(Source(c, 0, "e", 1000 * SECOND, phase=c, size=64, control=control) for c in range(4))
     scenario = Scenario((engine,), sources, ack_bytes=100)
     up = 512 * MS
@@ -134,9 +135,12 @@ def test_acks_wait_for_a_slow_link_down() -> None:
     assert run(scenario, up + 865 * MS).clusters[0].acknowledged == 1
 
 
-@pytest.mark.parametrize("control", [Control(-1.0, 0.4), Control(0.4, 0.0), Control(float("nan"), 0.4)])
-def test_wrong_parameters_are_refused(control: Control) -> None:
+@pytest.mark.parametrize(
+    "control",
+    [TransmissionModel(-1.0, 0.4), TransmissionModel(0.4, 0.0), TransmissionModel(float("nan"), 0.4)],
+)
+def test_wrong_parameters_are_refused(control: TransmissionModel) -> None:
     from olafswitch.errors import BadInput
 
     with pytest.raises(BadInput, match="transmission control"):
-        tree(5, 8, control)
+        make_tree(5, 8, control)

@@ -8,17 +8,17 @@ import pytest
 from click.testing import CliRunner
 
 from olaflab.cli.gain import command
-from olaflab.model.gain import Job, Spread, Way, gain, spread
+from olaflab.model.gain import GainJob, QueueWay, Spread, compare_ways, spread_of_seeds
 from olafswitch.errors import BadInput
 
 MS = 1_000_000
-JOB = Job(300, 10 * MS, 3, 6, 10_000_000, 8, 0.1, 1500)
+JOB = GainJob(300, 10 * MS, 3, 6, 10_000_000, 8, 0.1, 1500)
 
 
 def test_a_congested_job_gains() -> None:
-    found = gain(JOB)
-    fifo, olaf = found.outcomes[Way.FIFO], found.outcomes[Way.OLAF]
-    assert found.congested
+    found = compare_ways(JOB)
+    fifo, olaf = found.outcomes[QueueWay.FIFO], found.outcomes[QueueWay.OLAF]
+    assert found.is_congested
     assert fifo.lost.lowest > 0.4 and olaf.lost.highest < 0.01
     assert found.younger.highest < 0.6
     assert olaf.updates.median == pytest.approx(1800, rel=0.02), "all that 18 workers send every 10 ms"
@@ -26,21 +26,21 @@ def test_a_congested_job_gains() -> None:
 
 def test_segments_begin_in_turn_so_fifo_starves_none_of_them() -> None:
     """With segments in one order a full queue always dropped the same ones: an age of up to 55 s."""
-    fifo = gain(Job(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500)).outcomes[Way.FIFO]
+    fifo = compare_ways(GainJob(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500)).outcomes[QueueWay.FIFO]
     assert fifo.lost.median == pytest.approx(0.58, abs=0.01)
     assert 200 * MS < fifo.age.lowest < 262 * MS < fifo.age.highest < 500 * MS, "262 ms is what the SDK had"
 
 
 def test_the_figures_are_those_of_several_runs() -> None:
-    spread = gain(JOB, range(5)).outcomes[Way.FIFO].age
+    spread = compare_ways(JOB, range(5)).outcomes[QueueWay.FIFO].age
     assert spread.lowest < spread.median < spread.highest
-    alone = gain(JOB, range(1)).outcomes[Way.FIFO].age
+    alone = compare_ways(JOB, range(1)).outcomes[QueueWay.FIFO].age
     assert alone.lowest == alone.median == alone.highest
 
 
 def test_a_run_without_an_age_is_older_than_any() -> None:
-    assert spread([3.0, None, 1.0]) == Spread(3.0, 1.0, inf)
-    assert spread([None, None, 1.0]) == Spread(inf, 1.0, inf)
+    assert spread_of_seeds([3.0, None, 1.0]) == Spread(3.0, 1.0, inf)
+    assert spread_of_seeds([None, None, 1.0]) == Spread(inf, 1.0, inf)
 
 
 def test_the_commands_own_example_has_an_age() -> None:
@@ -53,8 +53,8 @@ def test_the_commands_own_example_has_an_age() -> None:
 
 
 def test_an_idle_link_gains_nothing() -> None:
-    found = gain(replace(JOB, rate=100_000_000))
-    assert not found.congested
+    found = compare_ways(replace(JOB, rate=100_000_000))
+    assert not found.is_congested
     assert {outcome.lost.highest for outcome in found.outcomes.values()} == {0.0}
 
 
@@ -65,7 +65,7 @@ def test_a_large_model_travels_in_segments() -> None:
 
 
 def test_transmission_control_holds_back_beyond_the_slots() -> None:
-    outcome = gain(replace(JOB, clusters=16)).outcomes[Way.CONTROL]
+    outcome = compare_ways(replace(JOB, clusters=16)).outcomes[QueueWay.CONTROL]
     assert outcome.held.lowest > 0.1
 
 
@@ -94,4 +94,4 @@ def test_what_cannot_be_read_is_refused(option: str, text: str, what: str) -> No
 
 def test_what_is_too_large_to_simulate_is_refused() -> None:
     with pytest.raises(BadInput, match="frames would have to be simulated"):
-        gain(replace(JOB, values=10_000_000, clusters=1000))
+        compare_ways(replace(JOB, values=10_000_000, clusters=1000))

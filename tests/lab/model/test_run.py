@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.verify import aom
-from olafctl.verify.simulation import Schedule, Update, simulate
-from olafctl.verify.system import Cluster, System
+from olafctl.verify.simulation import GeneratedUpdate, UpdateSchedule, simulate_schedule
+from olafctl.verify.system import ClusterFlow, System
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Engine, Link, Scenario, Source, Trace
+from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, Trace
 from olafswitch.errors import BadInput
 
 US, SECOND = 1_000, 10**9
@@ -24,16 +24,16 @@ NEAR = 200
 """ns within which the cycles decide."""
 
 
-def source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any) -> Source:
+def make_source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any) -> Source:
     return replace(Source(cluster, worker, engine, period=100 * US, phase=0, size=64), **changes)
 
 
-def rate(service: int) -> float:
+def rate_for(service: int) -> float:
     """bit/s at which a frame of 64 bytes takes ``service`` ns, rounded to the nearest cycle."""
     return 64 * 8 * SECOND / (service - 1)
 
 
-def receptions(result: Result) -> list[tuple[int, int, int, int]]:
+def make_receptions(result: Result) -> list[tuple[int, int, int, int]]:
     """(cluster, generated, received, count), in ns."""
     assert result.receptions is not None
     columns = (
@@ -46,10 +46,10 @@ def receptions(result: Result) -> list[tuple[int, int, int, int]]:
 
 
 def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
-    link = Link(rate=rate(31), delay=500)
-    scenario = Scenario((Engine("e", link=link),), (source(0, delay=100),))
+    link = LinkModel(rate=rate_for(31), delay=500)
+    scenario = Scenario((EngineModel("e", link=link),), (make_source(0, delay=100),))
     result = run(scenario, 150 * US, record=True)
-    assert receptions(result)[0] == (0, 0, 100 + IDLE + 30 + 500, 1)
+    assert make_receptions(result)[0] == (0, 0, 100 + IDLE + 30 + 500, 1)
     (cluster,) = result.clusters
     assert (cluster.generated, cluster.frames, cluster.lost) == (2, 2, 0)
     assert cluster.mean_peak == 100 * US + 630 + IDLE
@@ -57,13 +57,13 @@ def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
 
 def test_a_jumbo_frame_takes_142_beats_and_nine_cycles() -> None:
     """`olaflab bench queue` counts 600 ns from the first beat in to the last one out, which takes 4."""
-    scenario = Scenario((Engine("e"),), (source(0, size=9036, period=SECOND),))
-    assert receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
+    scenario = Scenario((EngineModel("e"),), (make_source(0, size=9036, period=SECOND),))
+    assert make_receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
 
 
 def test_one_engine_serves_clusters_of_both_modes() -> None:
-    engine = Engine("e", slots=8, rate=rate(10 * US), modes={1: Mode.FIFO})
-    scenario = Scenario((engine,), (source(0, period=2 * US, phase=1), source(1, period=2 * US)))
+    engine = EngineModel("e", slots=8, rate=rate_for(10 * US), modes={1: Mode.FIFO})
+    scenario = Scenario((engine,), (make_source(0, period=2 * US, phase=1), make_source(1, period=2 * US)))
     result = run(scenario, 9 * US)
     assert result.engines["e"]["replaced_worker"] == 4
     assert result.engines["e"]["appended"] == 6
@@ -71,23 +71,23 @@ def test_one_engine_serves_clusters_of_both_modes() -> None:
 
 def test_a_lost_aggregate_loses_all_its_worker_updates() -> None:
     engines = (
-        Engine("a", rate=rate(10 * US), link=Link("c")),
-        Engine("c", slots=1, rate=rate(SECOND)),
+        EngineModel("a", rate=rate_for(10 * US), link=LinkModel("c")),
+        EngineModel("c", slots=1, rate=rate_for(SECOND)),
     )
     sources = (
-        source(1, engine="c", phase=0, period=SECOND),
-        source(2, engine="c", phase=5 * US, period=SECOND),
-        source(3, engine="a", phase=0, period=SECOND),
-        source(0, 0, "a", phase=1 * US, period=SECOND),
-        source(0, 1, "a", phase=2 * US, period=SECOND),
+        make_source(1, engine="c", phase=0, period=SECOND),
+        make_source(2, engine="c", phase=5 * US, period=SECOND),
+        make_source(3, engine="a", phase=0, period=SECOND),
+        make_source(0, 0, "a", phase=1 * US, period=SECOND),
+        make_source(0, 1, "a", phase=2 * US, period=SECOND),
     )
     result = run(Scenario(engines, sources), 100 * US)
     assert result.clusters[0].lost == 2
 
 
 def test_a_link_drops_what_its_queue_has_no_room_for() -> None:
-    link = Link(rate=rate(100 * US), capacity=2)
-    scenario = Scenario((Engine("e", link=link),), tuple(source(c, phase=c * US) for c in range(4)))
+    link = LinkModel(rate=rate_for(100 * US), capacity=2)
+    scenario = Scenario((EngineModel("e", link=link),), tuple(make_source(c, phase=c * US) for c in range(4)))
     result = run(scenario, 90 * US)
     assert result.engines["e"]["link_dropped"] == 2
     assert [cluster.lost for cluster in result.clusters] == [0, 0, 1, 1]
@@ -97,12 +97,12 @@ def random_scenario(pick: random.Random) -> Scenario:
     """Two engines before a third, at loads from idle to far too much."""
     mode = pick.choice((Mode.OLAF, Mode.FIFO))
     engines = tuple(
-        Engine(
+        EngineModel(
             name,
             slots=pick.randint(1, 4),
-            rate=rate(pick.randint(1, 60) * US),
-            link=Link(
-                to, pick.choice((None, rate(7 * US))), pick.randint(0, 9) * US, pick.choice((None, 1, 3))
+            rate=rate_for(pick.randint(1, 60) * US),
+            link=LinkModel(
+                to, pick.choice((None, rate_for(7 * US))), pick.randint(0, 9) * US, pick.choice((None, 1, 3))
             ),
             mode=mode,
             modes={0: pick.choice((Mode.OLAF, Mode.FIFO))},
@@ -147,31 +147,33 @@ def test_the_ages_equal_the_shared_definition(seed: int, warm_up: int) -> None:
             assert found == (None if expected is None else pytest.approx(expected / 1000, rel=1e-12))
 
 
-def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], Schedule]:
+def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], UpdateSchedule]:
     """A system as the verifier has it, the same workers here, and what they generate."""
     clusters, sources = [], []
     for index in range(pick.randint(2, 6)):
         workers, period = pick.randint(1, 3), pick.randint(50, 200) * US
         phases = sorted(pick.sample(range(period), workers))
-        clusters.append(Cluster(f"c{index}", period, (0, period - 1), workers))
-        sources += [source(index, worker, period=period, phase=phase) for worker, phase in enumerate(phases)]
+        clusters.append(ClusterFlow(f"c{index}", period, (0, period - 1), workers))
+        sources += [
+            make_source(index, worker, period=period, phase=phase) for worker, phase in enumerate(phases)
+        ]
     service, slots = pick.randint(10_000, 60_000), pick.randint(1, 4)
     system = System(tuple(clusters), service=service, slots=slots, updates=30)
     updates = [
-        Update((one.phase or 0) + seq * one.period, one.cluster, one.worker + 1, seq, True)
+        GeneratedUpdate((one.phase or 0) + seq * one.period, one.cluster, one.worker + 1, seq, True)
         for one in sources
         for seq in range(system.rounds[one.cluster])
     ]
     end = min(system.rounds[one.cluster] * one.period for one in sources)
     kept = sorted((update for update in updates if update.time <= end), key=lambda update: update.time)
-    return system, tuple(sources), Schedule(system, tuple(kept))
+    return system, tuple(sources), UpdateSchedule(system, tuple(kept))
 
 
 @pytest.mark.parametrize(("second", "dropped"), [(996, 1), (1000, 0)])
 def test_a_link_has_room_once_the_frame_before_was_sent(second: int, dropped: int) -> None:
     """The first frame leaves the engine at 40 ns and the link at 1040."""
-    engine = Engine("e", link=Link(rate=512e6, capacity=1))
-    result = run(Scenario((engine,), (source(0), source(1, phase=second))), 90 * US)
+    engine = EngineModel("e", link=LinkModel(rate=512e6, capacity=1))
+    result = run(Scenario((engine,), (make_source(0), make_source(1, phase=second))), 90 * US)
     assert result.engines["e"]["link_dropped"] == dropped
 
 
@@ -181,14 +183,14 @@ def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
     pick = random.Random(seed)
     while True:
         system, sources, schedule = periodic_workers(pick)
-        seen = simulate(schedule)
+        seen = simulate_schedule(schedule)
         arrivals = np.array([update.time for update in schedule.updates])
         apart = np.abs(arrivals[:, None] - np.array([departure.time for departure in seen.departures]))
         if (np.diff(arrivals) > NEAR).all() and not ((apart > 0) & (apart < NEAR)).any():
             break
     end = schedule.updates[-1].time
-    engine = Engine("e", slots=system.slots, rate=rate(system.service + 1))
-    ours = receptions(run(Scenario((engine,), sources), end + NEAR, record=True))
+    engine = EngineModel("e", slots=system.slots, rate=rate_for(system.service + 1))
+    ours = make_receptions(run(Scenario((engine,), sources), end + NEAR, record=True))
     gone = [(one.cluster, one.arrival, one.time) for one in seen.departures if one.time <= end]
     assert [row[:2] for row in ours[: len(gone)]] == [row[:2] for row in gone]
     assert all(0 <= row[2] - time <= NEAR for row, (_, _, time) in zip(ours, gone, strict=False))
@@ -197,7 +199,7 @@ def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
 
 
 def test_jain_is_undefined_while_a_cluster_has_no_age() -> None:
-    scenario = Scenario((Engine("e"),), (source(0), source(1, phase=99 * US)))
+    scenario = Scenario((EngineModel("e"),), (make_source(0), make_source(1, phase=99 * US)))
     assert run(scenario, 50 * US).fairness == 1.0
     late = run(scenario, 99 * US)
     assert late.clusters[1].average_age is None
@@ -209,42 +211,42 @@ def test_jain_is_undefined_while_a_cluster_has_no_age() -> None:
     [
         ({"engines": ()}, "no engine"),
         ({"sources": ()}, "no worker"),
-        ({"engines": (Engine("e"), Engine("e"))}, "engine e: two engines have this name"),
-        ({"engines": (Engine("e", link=Link("x")),)}, "leads to 'x'"),
-        ({"engines": (Engine("e", link=Link("e")),)}, "circle: e → e"),
+        ({"engines": (EngineModel("e"), EngineModel("e"))}, "engine e: two engines have this name"),
+        ({"engines": (EngineModel("e", link=LinkModel("x")),)}, "leads to 'x'"),
+        ({"engines": (EngineModel("e", link=LinkModel("e")),)}, "circle: e → e"),
         (
-            {"engines": (Engine("e", link=Link("f")), Engine("f", link=Link("e")))},
+            {"engines": (EngineModel("e", link=LinkModel("f")), EngineModel("f", link=LinkModel("e")))},
             "circle: e → f → e",
         ),
-        ({"engines": (Engine("e", rate=0),)}, "has a rate in bit/s of 0"),
-        ({"engines": (Engine("e", link=Link(rate=-1)),)}, "link: has a rate in bit/s of -1"),
-        ({"engines": (Engine("e", link=Link(capacity=0)),)}, "link: has a room for frames of 0"),
-        ({"engines": (Engine("e", slots=0),)}, "has a number of slots of 0"),
-        ({"sources": (source(0, engine="x"),)}, "engine 'x', which does not exist"),
-        ({"sources": (source(0), source(0))}, "sends from two places"),
-        ({"sources": (source(0, period=0),)}, "period of 0"),
-        ({"sources": (source(0, jitter=-1),)}, "jitter of -1"),
-        ({"sources": (source(0, size=63),)}, "frame in bytes of 63"),
-        ({"sources": (source(0, retry=0),)}, "time to send again of 0"),
-        ({"engines": (Engine("e", accumulate_quota=0),)}, "room for incomplete sums of 0"),
+        ({"engines": (EngineModel("e", rate=0),)}, "has a rate in bit/s of 0"),
+        ({"engines": (EngineModel("e", link=LinkModel(rate=-1)),)}, "link: has a rate in bit/s of -1"),
+        ({"engines": (EngineModel("e", link=LinkModel(capacity=0)),)}, "link: has a room for frames of 0"),
+        ({"engines": (EngineModel("e", slots=0),)}, "has a number of slots of 0"),
+        ({"sources": (make_source(0, engine="x"),)}, "engine 'x', which does not exist"),
+        ({"sources": (make_source(0), make_source(0))}, "sends from two places"),
+        ({"sources": (make_source(0, period=0),)}, "period of 0"),
+        ({"sources": (make_source(0, jitter=-1),)}, "jitter of -1"),
+        ({"sources": (make_source(0, size=63),)}, "frame in bytes of 63"),
+        ({"sources": (make_source(0, retry=0),)}, "time to send again of 0"),
+        ({"engines": (EngineModel("e", accumulate_quota=0),)}, "room for incomplete sums of 0"),
     ],
 )
 def test_a_wrong_topology_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
-    fields: dict[str, Any] = {"engines": (Engine("e"),), "sources": (source(0),)}
+    fields: dict[str, Any] = {"engines": (EngineModel("e"),), "sources": (make_source(0),)}
     with pytest.raises(BadInput) as caught:
         Scenario(**{**fields, **changes})
     assert says in str(caught.value)
     assert len(caught.value.problems) == 1
 
 
-def trace(**changes: Any) -> Trace:
+def make_trace(**changes: Any) -> Trace:
     """Two updates of cluster 0, of whose model there are two segments."""
     two = np.array([0, 1])
     return replace(Trace("e", two * US, two * 0, two, 64, segment=two), **changes)
 
 
 def test_a_trace_says_of_which_segment_an_update_is() -> None:
-    result = run(Scenario((Engine("e"),), trace=trace(), segments={0: 2}), 10 * US, record=True)
+    result = run(Scenario((EngineModel("e"),), trace=make_trace(), segments={0: 2}), 10 * US, record=True)
     assert result.receptions is not None
     assert result.receptions.index.tolist() == [0, 1]
     assert result.clusters[0].average_age == pytest.approx((US + IDLE + 10 * US) / 2)
@@ -268,26 +270,26 @@ def test_a_trace_says_of_which_segment_an_update_is() -> None:
 )
 def test_a_wrong_trace_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(BadInput) as caught:
-        Scenario((Engine("e"),), trace=trace(**changes), segments={0: 2})
+        Scenario((EngineModel("e"),), trace=make_trace(**changes), segments={0: 2})
     assert says in str(caught.value)
     assert len(caught.value.problems) == 1
 
 
 def test_a_worker_of_a_trace_may_have_any_number() -> None:
-    far = trace(worker=np.array([4_000_000_000, 1]))
-    result = run(Scenario((Engine("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True)
+    far = make_trace(worker=np.array([4_000_000_000, 1]))
+    result = run(Scenario((EngineModel("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True)
     assert [(worker.worker, worker.delivered) for worker in result.workers] == [(1, 1), (4_000_000_000, 1)]
 
 
 def test_a_run_of_no_time_is_refused() -> None:
-    scenario = Scenario((Engine("e"),), (source(0),))
+    scenario = Scenario((EngineModel("e"),), (make_source(0),))
     with pytest.raises(BadInput, match="warm-up of 5"):
         run(scenario, 5, warm_up=5)
 
 
 def test_every_phase_left_open_is_drawn_within_the_period() -> None:
-    sources = tuple(source(c, phase=None, period=10 * US) for c in range(200))
-    result = run(Scenario((Engine("e", slots=200),), sources), 10 * US, record=True)
-    generated = np.array([row[1] for row in receptions(result)])
+    sources = tuple(make_source(c, phase=None, period=10 * US) for c in range(200))
+    result = run(Scenario((EngineModel("e", slots=200),), sources), 10 * US, record=True)
+    generated = np.array([row[1] for row in make_receptions(result)])
     assert 190 < len(generated) <= 200
     assert len(np.unique(generated // US)) == 10

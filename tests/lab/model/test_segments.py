@@ -8,17 +8,17 @@ import pytest
 
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Engine, Link, Scenario, Source
+from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source
 from olaflab.segments import ages_of_oldest_segment
 from olafswitch.errors import BadInput
 
 US, SECOND = 1_000, 10**9
 
 
-def crowd(seed: int, segments: dict[int, int], **changes: Any) -> Scenario:
+def make_crowd(seed: int, segments: dict[int, int], **changes: Any) -> Scenario:
     """Five clusters of three workers before a slow output."""
     pick = random.Random(seed)
-    engine = Engine("e", slots=pick.randint(2, 9), rate=64 * 8 * SECOND / (pick.randint(2, 30) * US))
+    engine = EngineModel("e", slots=pick.randint(2, 9), rate=64 * 8 * SECOND / (pick.randint(2, 30) * US))
     sources = tuple(
         Source(cluster, worker, "e", pick.randint(50, 200) * US, jitter=9 * US, size=64)
         for cluster in range(5)
@@ -32,7 +32,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
     segments = {1: 3, 3: 7}
     first = {0: 0, 1: 1, 2: 4, 3: 5, 4: 12}
     duration = 20_000 * US
-    result = run(crowd(seed, segments), duration, record=True)
+    result = run(make_crowd(seed, segments), duration, record=True)
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
@@ -49,7 +49,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
 
 
 def test_an_update_of_three_segments_is_three_frames() -> None:
-    engine = Engine("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
+    engine = EngineModel("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
     sources = tuple(Source(0, worker, "e", SECOND, phase=worker * US, size=64) for worker in range(2))
     result = run(Scenario((engine,), sources, segments={0: 3}), 100 * US, record=True)
     assert result.receptions is not None
@@ -59,7 +59,7 @@ def test_an_update_of_three_segments_is_three_frames() -> None:
 
 
 def test_each_update_begins_one_segment_later() -> None:
-    engine = Engine("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
+    engine = EngineModel("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
     sources = (
         Source(0, 0, "e", 100 * US, phase=0, size=64),
         Source(1, 0, "e", 100 * US, phase=50 * US, size=64),
@@ -79,7 +79,7 @@ def test_each_update_begins_one_segment_later() -> None:
 @pytest.mark.parametrize(("segments", "says"), [({0: 0}, "0 segments"), ({-1: 2}, "from 0 on")])
 def test_wrong_segments_are_refused(segments: dict[int, int], says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        crowd(0, segments)
+        make_crowd(0, segments)
 
 
 def of_workers(scenario: Scenario, **arguments: Any) -> Result:
@@ -89,7 +89,7 @@ def of_workers(scenario: Scenario, **arguments: Any) -> Result:
 @pytest.mark.parametrize("mode", [Mode.OLAF, Mode.FIFO])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_delivered_update_is_one_workers(seed: int, mode: Mode) -> None:
-    result = of_workers(crowd(seed, {2: 2}, mode=mode))
+    result = of_workers(make_crowd(seed, {2: 2}, mode=mode))
     for cluster in result.clusters:
         own = [worker.delivered for worker in result.workers if worker.cluster == cluster.cluster]
         assert sum(own) == cluster.delivered
@@ -97,12 +97,12 @@ def test_every_delivered_update_is_one_workers(seed: int, mode: Mode) -> None:
 
 def test_a_merged_frame_makes_every_contributor_fresh() -> None:
     """Departures 10 µs apart: three workers' updates wait together, and leave at 10 µs."""
-    engine = Engine("e", rate=64 * 8 * SECOND / (10 * US - 1))
+    engine = EngineModel("e", rate=64 * 8 * SECOND / (10 * US - 1))
     sources = (
         Source(0, 0, "e", SECOND, phase=0, size=64),
         *(Source(1, worker, "e", SECOND, phase=(1 + worker) * US, size=64) for worker in range(3)),
     )
-    link = Link(delay=5 * US)
+    link = LinkModel(delay=5 * US)
     result = run(
         Scenario((replace(engine, link=link),), sources), 25 * US, each_worker=True, goal=1, initial=False
     )
@@ -115,7 +115,7 @@ def test_a_merged_frame_makes_every_contributor_fresh() -> None:
 
 
 def test_alone_in_its_cluster_a_worker_has_its_clusters_age() -> None:
-    scenario = crowd(3, {})
+    scenario = make_crowd(3, {})
     alone = replace(scenario, sources=tuple(one for one in scenario.sources if one.worker == 0))
     result = of_workers(alone, initial=True)
     assert [w.average_age for w in result.workers] == [c.average_age for c in result.clusters]
@@ -124,7 +124,7 @@ def test_alone_in_its_cluster_a_worker_has_its_clusters_age() -> None:
 @pytest.mark.parametrize("warm_up", [0, 3_000])
 def test_an_initial_model_ages_until_the_first_update(warm_up: int) -> None:
     duration = 20_000 * US
-    scenario = crowd(6, {1: 2})
+    scenario = make_crowd(6, {1: 2})
     result = run(scenario, duration, warm_up=warm_up * US, record=True, initial=True)
     assert result.receptions is not None
     for cluster in result.clusters:
@@ -143,7 +143,7 @@ def test_an_initial_model_ages_until_the_first_update(warm_up: int) -> None:
 
 
 def test_a_starved_cluster_has_the_age_of_the_initial_model() -> None:
-    engine = Engine("e", slots=1, rate=1.0, mode=Mode.FIFO)
+    engine = EngineModel("e", slots=1, rate=1.0, mode=Mode.FIFO)
     sources = tuple(Source(c, 0, "e", SECOND, phase=c, size=64) for c in range(3))
     result = run(Scenario((engine,), sources), 10 * SECOND, initial=True, each_worker=True)
     assert result.clusters[2].average_age == 5 * SECOND

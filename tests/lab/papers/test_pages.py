@@ -19,13 +19,13 @@ WORDS, DATA = 2000, 8000
 """Words of a paper's page, and lines of text data that the repository may hold."""
 
 
-def read(path: Path) -> str:
+def read_page(path: Path) -> str:
     return path.read_text(encoding="utf-8").replace("−", "-").replace("\u00a0", " ")
 
 
-def estimates(*papers: str) -> set[str]:
+def committed_estimates(*papers: str) -> set[str]:
     """Every estimate in the committed cells and statements, without its sign."""
-    sections = [section for paper in papers for section in Committed(DOCS, paper).sections().values()]
+    sections = [section for paper in papers for section in Committed(DOCS, paper).load_sections().values()]
     cells = [cell for one in sections for table in one.tables.values() for row in table.rows for cell in row]
     text = " ".join([*cells, *(statement for one in sections for statement in one.verdicts)])
     return {each.lstrip("-") for each in ESTIMATE.findall(text)}
@@ -33,7 +33,7 @@ def estimates(*papers: str) -> set[str]:
 
 @pytest.mark.parametrize("paper", shelf.NAMES)
 def test_a_page_is_short_and_begins_with_every_item(paper: str) -> None:
-    text = read(DOCS / f"{paper}.md")
+    text = read_page(DOCS / f"{paper}.md")
     assert sum(any(map(str.isalnum, word)) for word in text.split()) <= WORDS
     first, _, rest = text.partition("<!-- end of items -->")
     for item in shelf.load_items(paper):
@@ -47,40 +47,40 @@ def test_a_page_is_short_and_begins_with_every_item(paper: str) -> None:
      ("equal-terms.md", "olaf")],
 )  # fmt: skip
 def test_an_estimate_on_a_page_is_a_committed_one(page: str, paper: str) -> None:
-    given = {each.lstrip("-") for each in ESTIMATE.findall(read(ROOT / "docs" / page))}
-    assert given and given <= estimates(paper)
+    given = {each.lstrip("-") for each in ESTIMATE.findall(read_page(ROOT / "docs" / page))}
+    assert given and given <= committed_estimates(paper)
 
 
 def test_the_front_page_gives_the_gain_of_equal_terms() -> None:
-    rows = Committed(DOCS, "olaf").sections()["equal-terms"].tables["summary"].rows
+    rows = Committed(DOCS, "olaf").load_sections()["equal-terms"].tables["summary"].rows
     means = {row[1]: row for row in rows if row[0] == "8 learners, 25% output"}
     adding = means["FIFO, workers add up, best rate"]
     olaf, other, fifo = (
         round(float(means[name][3].split()[0])) for name in ("Olaf", adding[1], "FIFO, best rate")
     )
     gain, half = (round(float(part)) for part in adding[5].split(" ± "))
-    text = " ".join(read(ROOT / "README.md").split())
+    text = " ".join(read_page(ROOT / "README.md").split())
     assert f"the mean return is {olaf} with Olaf, {other} with adding up and {fifo} with FIFO" in text
     assert f"Olaf's own gain is {gain} ± {half}" in text
 
 
 def test_resources_stand_in_one_place() -> None:
-    known = set(RESOURCE.findall(read(ROOT / "docs" / "figures.md")))
+    known = set(RESOURCE.findall(read_page(ROOT / "docs" / "figures.md")))
     for page in (ROOT / "docs").rglob("*.md"):
         if page.name != "figures.md":
-            given = set(RESOURCE.findall(read(page))) - {"3.52", "1.5"}  # the paper's
+            given = set(RESOURCE.findall(read_page(page))) - {"3.52", "1.5"}  # the paper's
             assert given <= known, page.name
 
 
 def test_the_archives_can_be_read_without_this_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    (program,) = re.findall(r"```python\n(.*?)```", read(ROOT / "docs" / "papers.md"), re.DOTALL)
+    (program,) = re.findall(r"```python\n(.*?)```", read_page(ROOT / "docs" / "papers.md"), re.DOTALL)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(program, "papers.md", "exec"), {})
     found = printed.getvalue().strip()
     assert found == program.rpartition("# ")[2].split(", as in")[0]
-    statements = Committed(DOCS, "olaf").sections()["fig2"].verdicts
+    statements = Committed(DOCS, "olaf").load_sections()["fig2"].verdicts
     assert f"async, every update ends above synchronous (SwitchML), by {found}" in statements
 
 

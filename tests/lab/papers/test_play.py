@@ -11,17 +11,17 @@ pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 
 import torch
 
-from olaflab.papers.play import games, play
+from olaflab.papers.play import make_games, play_steps
 from olaflab.papers.screens import STACK, WIDTH, Screens
 
 screened = pytest.mark.skipif(find_spec("ale_py") is None, reason="the extra [atari] is not installed")
 
 
-def played(environment: str, seed: int) -> list[list[float]]:
+def play_rows(environment: str, seed: int) -> list[list[float]]:
     torch.manual_seed(seed)
-    found = games(environment, 2, seed)
+    found = make_games(environment, 2, seed)
     try:
-        rows, ended = play(found, found.agent(), 40)
+        rows, ended = play_steps(found, found.agent(), 40)
     finally:
         found.close()
     return [*(column.flatten().tolist() for column in vars(rows).values()), ended]
@@ -29,7 +29,7 @@ def played(environment: str, seed: int) -> list[list[float]]:
 
 @pytest.mark.parametrize("environment", ["Pendulum-v1", pytest.param("breakout", marks=screened)])
 def test_a_seed_plays_the_same_rows_again(environment: str) -> None:
-    assert played(environment, 4) == played(environment, 4) != played(environment, 5)
+    assert play_rows(environment, 4) == play_rows(environment, 4) != play_rows(environment, 5)
 
 
 @screened

@@ -17,8 +17,8 @@ from olaflab import pictures
 from olaflab.cli import generate
 from olaflab.cli.reproduce import Unmeasured, command
 from olaflab.papers import shelf, store
-from olaflab.papers.check import agree, differences
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table, judge
+from olaflab.papers.check import cells_agree, find_differences
+from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table, judge_interval
 from olaflab.papers.olaf import table1
 from olaflab.papers.spreads import Spreads, spread_over
 from olaflab.papers.store import Committed
@@ -43,25 +43,25 @@ def test_every_item_has_a_state_a_reason_and_its_figures(paper: str) -> None:
 def test_committed_sections_and_pictures_repeat_from_committed_points(paper: str) -> None:
     """Every character of a section, and every word of a picture; torch is not needed for it."""
     committed, known = Committed(DOCS, paper), shelf.load_figures(paper)
-    points, sections = committed.points(), committed.sections()
+    points, sections = committed.load_points(), committed.load_sections()
     assert set(points) <= set(sections) <= set(known)
-    assert {known[name].cost for name in points} <= {Cost.TRAINING, Cost.MACHINE}
+    assert {known[name].cost for name in points} <= {FigureCost.TRAINING, FigureCost.MACHINE}
     assert {path.stem for path in (DOCS / paper).glob("*.svg")} <= {n for n in known if known[n].draw}
     for name, its in points.items():
         one = known[name]
-        assert list(differences(sections[name], one.section(its))) == [], name
+        assert list(find_differences(sections[name], one.section(its))) == [], name
         if one.draw is not None:
             drawing = plotting.new_figure(*one.size)
             one.draw(its, drawing)
             labels = {text for axes in drawing.axes for text in axes.get_legend_handles_labels()[1]}
-            assert labels <= words(committed.picture(one)) and drawing.axes[0].has_data(), name
+            assert labels <= picture_words(committed.picture_path(one)) and drawing.axes[0].has_data(), name
 
 
-def words(picture: Path) -> set[str]:
+def picture_words(picture: Path) -> set[str]:
     return {text for text in ElementTree.parse(picture).getroot().itertext() if text.strip()}
 
 
-def mutate(section: dict[str, object], draw: random.Random) -> bool:
+def mutate_section(section: dict[str, object], draw: random.Random) -> bool:
     """Change one thing of a section as JSON holds it; False where there is no such thing."""
     verdicts, tables = section["verdicts"], section["tables"]
     assert isinstance(verdicts, dict) and isinstance(tables, dict)
@@ -98,19 +98,19 @@ def mutate(section: dict[str, object], draw: random.Random) -> bool:
 
 def test_each_of_200_mutations_of_the_committed_summaries_is_found(tmp_path: Path) -> None:
     draw, path = random.Random(7), tmp_path / "mutated.json"
-    committed = {paper: Committed(DOCS, paper).sections() for paper in shelf.NAMES}
+    committed = {paper: Committed(DOCS, paper).load_sections() for paper in shelf.NAMES}
     for sections in committed.values():
-        assert [found for each in sections.values() for found in differences(each, each)] == []
+        assert [found for each in sections.values() for found in find_differences(each, each)] == []
     made = 0
     while made < MUTATIONS:
         paper = draw.choice(shelf.NAMES)
         name = draw.choice(list(committed[paper]))
         tree = json.loads((DOCS / f"{paper}.json").read_text(encoding="utf-8"))
-        if not mutate(tree[name], draw):
+        if not mutate_section(tree[name], draw):
             continue
         path.write_text(json.dumps(tree), encoding="utf-8")
         found = store.load_sections(path)
-        assert list(differences(found[name], committed[paper][name])), (paper, name, tree[name])
+        assert list(find_differences(found[name], committed[paper][name])), (paper, name, tree[name])
         made += 1
 
 
@@ -125,15 +125,15 @@ def test_each_of_200_mutations_of_the_committed_summaries_is_found(tmp_path: Pat
     ],
 )  # fmt: skip
 def test_drawn_cells_agree_within_their_intervals(before: str, now: str, same: bool) -> None:
-    assert agree(before, now) is same and agree(now, before) is same
+    assert cells_agree(before, now) is same and cells_agree(now, before) is same
 
 
 def test_other_seeds_keep_words_and_structure() -> None:
     one = Section({"t": Table("T; 5 seeds", ["a"], [["1.0 ± 2.0"]])}, {"more, by 1.0 ± 2.0": "not shown"})
     two = Section({"t": Table("T; 3 seeds", ["a"], [["2.0 ± 2.0"]])}, {"more, by 2.0 ± 2.5": "not shown"})
-    assert list(differences(one, two, drawn=True)) == [] and list(differences(one, two))
+    assert list(find_differences(one, two, drawn=True)) == [] and list(find_differences(one, two))
     other = Section({"t": Table("U; 3 seeds", ["a"], [["9.0 ± 2.0"]])}, {"more, by 9.0 ± 2.5": "holds"})
-    found = list(differences(one, other, drawn=True))
+    found = list(find_differences(one, other, drawn=True))
     assert len(found) == 3 and any("its title" in each for each in found)
 
 
@@ -147,7 +147,7 @@ def test_other_seeds_keep_words_and_structure() -> None:
     ],
 )  # fmt: skip
 def test_a_verdict_is_the_intervals(low: float, high: float, bound: float, word: str) -> None:
-    assert judge(low, high, bound) == word
+    assert judge_interval(low, high, bound) == word
     assert Estimate((low + high) / 2, (high - low) / 2).word in ("more", "less", "not shown")
 
 
@@ -179,12 +179,12 @@ def test_a_file_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str
             load(tmp_path / name)
 
 
-def counting(code: Path, calls: list[int]) -> Figure:
+def make_counting(code: Path, calls: list[int]) -> Figure:
     def run(effort: Effort) -> Points:
-        calls.append(effort.number(30))
+        calls.append(effort.seed_count(30))
         if effort.seeds == 13:
             raise KeyboardInterrupt
-        return {"runs": effort.number(30)}
+        return {"runs": effort.seed_count(30)}
 
     return Figure("one", "One", run, lambda points: Section({}), code=(code,))
 
@@ -193,7 +193,7 @@ def test_the_same_code_and_seeds_are_run_once(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "cache"))
     code, calls = tmp_path / "measure.py", list[int]()
     code.write_text("one")
-    one = counting(code, calls)
+    one = make_counting(code, calls)
     for seeds in (3, 3, None):
         store.run_cached(one, Effort(lambda step: None, seeds))
     assert calls == [3, 30]
@@ -207,35 +207,39 @@ def test_the_same_code_and_seeds_are_run_once(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_training_is_looked_up_unless_it_is_requested() -> None:
-    one = Figure("one", "One", lambda effort: {"new": 1}, lambda points: Section({}), cost=Cost.TRAINING)
+    one = Figure(
+        "one", "One", lambda effort: {"new": 1}, lambda points: Section({}), cost=FigureCost.TRAINING
+    )
     effort = Effort(lambda step: None, kept={"one": {"old": 1}})
     assert store.find_points(one, effort, long=False) == {"old": 1}
     assert store.find_points(one, effort, long=True) == {"new": 1}
     assert store.find_points(one, Effort(lambda step: None), long=False) is None
 
 
-def ask(*arguments: str) -> str:
+def ask_command(*arguments: str) -> str:
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert done.exit_code == 0
     return done.stdout
 
 
-def contents(folder: Path) -> Mapping[Path, bytes]:
+def folder_contents(folder: Path) -> Mapping[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_figure_is_written_and_then_checked(tmp_path: Path) -> None:
-    store.save_points(tmp_path / "olaf.npz", {"fig7-twin": Committed(DOCS, "olaf").points()["fig7-twin"]})
+    store.save_points(
+        tmp_path / "olaf.npz", {"fig7-twin": Committed(DOCS, "olaf").load_points()["fig7-twin"]}
+    )
     arguments = ("olaf", "fig7-twin", "-o", str(tmp_path))
-    assert "holds: Olaf, 20 Gb/s: faster than FIFO" in ask(*arguments)
+    assert "holds: Olaf, 20 Gb/s: faster than FIFO" in ask_command(*arguments)
     assert "<svg" in (tmp_path / "olaf" / "fig7-twin.svg").read_text()
-    written = contents(tmp_path)
-    ask(*arguments, "--check")
-    ask(*arguments)
-    assert contents(tmp_path) == written
+    written = folder_contents(tmp_path)
+    ask_command(*arguments, "--check")
+    ask_command(*arguments)
+    assert folder_contents(tmp_path) == written
     (tmp_path / "olaf.json").write_text((tmp_path / "olaf.json").read_text().replace('"11.44"', '"11.45"'))
     with pytest.raises(OlafError, match=r"11\.44, was 11\.45"):
-        ask(*arguments, "--check")
+        ask_command(*arguments, "--check")
 
 
 @pytest.mark.parametrize("check", [(), ("--check",)])
@@ -243,19 +247,19 @@ def test_a_figure_without_points_has_an_exit_code_of_its_own_and_writes_nothing(
     tmp_path: Path, check: tuple[str, ...]
 ) -> None:
     with pytest.raises(Unmeasured, match=r"sockets: no committed points.*--trainings") as raised:
-        ask("olaf", "sockets", "-o", str(tmp_path), *check)
-    assert raised.value.exit_code == 4 and contents(tmp_path) == {}
+        ask_command("olaf", "sockets", "-o", str(tmp_path), *check)
+    assert raised.value.exit_code == 4 and folder_contents(tmp_path) == {}
 
 
 def test_wrong_requests_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="fig99 is not a figure of olaf"):
-        ask("olaf", "fig99")
+        ask_command("olaf", "fig99")
     monkeypatch.setattr(paths, "sources", lambda: tmp_path)  # as in a wheel
     with pytest.raises(BadInput, match=r"points and summaries are not installed.*in a checkout"):
-        ask("olaf", "fig2")
+        ask_command("olaf", "fig2")
     with pytest.raises(BadInput, match=r"are not installed.*in a checkout"):
         CliRunner().invoke(generate.command, ["--check"], catch_exceptions=False)
-    assert contents(tmp_path) == {}
+    assert folder_contents(tmp_path) == {}
 
 
 def test_a_curve_further_left_at_a_lower_rate_is_reported() -> None:
@@ -270,7 +274,7 @@ def test_a_curve_further_left_at_a_lower_rate_is_reported() -> None:
 
 def test_spreads_are_shown_where_there_are_any() -> None:
     found = spread_over([{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 2.0}])
-    assert (found.text("a", 1), found.text("b", 1), found.runs) == ("2.0 ± 1.0", "2.0", 2)
+    assert (found.format_value("a", 1), found.format_value("b", 1), found.runs) == ("2.0 ± 1.0", "2.0", 2)
     assert Spreads.of_json(found.as_json()) == found
 
 
@@ -279,7 +283,7 @@ def test_a_picture_has_no_empty_groups_and_repeats_whatever_the_last_bits(tmp_pa
     for name, last in (("a.svg", 0.0), ("b.svg", 1e-12)):
         drawing = plotting.new_figure(4, 3)
         drawing.subplots().plot(range(500), rows + last)
-        pictures.save(drawing, tmp_path / name)
+        pictures.save_picture(drawing, tmp_path / name)
     text = (tmp_path / "a.svg").read_text()
     assert text == (tmp_path / "b.svg").read_text()
     assert "<g" not in text and len(text.splitlines()) < 120
@@ -290,9 +294,9 @@ def test_every_contender_has_one_style_and_differs_in_grey() -> None:
     styles = {name: pictures.style_of(name) for name in names}
     assert pictures.style_of("Olaf, transmission control") == pictures.style_of("Olaf_TC")
     assert [name for name in names if styles[name]["color"] == pictures.SUBJECT] == ["Olaf"]
-    looks = [(lightness(style["color"]), str(style["linestyle"])) for style in styles.values()]
+    looks = [(colour_lightness(style["color"]), str(style["linestyle"])) for style in styles.values()]
     assert len(set(looks)) == len(names)
 
 
-def lightness(colour: str) -> int:
+def colour_lightness(colour: str) -> int:
     return sum(int(colour[place : place + 2], 16) for place in (1, 3, 5)) // 192

@@ -14,9 +14,9 @@ from olafctl.targets import testbeds
 from olafctl.targets.bmv2.target import TARGET
 from olafctl.targets.interface import of_root
 from olaflab.pipeline import faults, shards
-from olaflab.pipeline.twin import Interleaved, Rate, ends, interleaved, wall
+from olaflab.pipeline.twin import Interleaved, Rate, find_ends, measure_wall, run_interleaved
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from tests.p4.switches import PROGRAMS
 
 MISSING = TARGET.missing()
@@ -29,14 +29,14 @@ def test_runs_take_turns_after_a_warm_up_of_each() -> None:
         order.append((name, seconds))
         return Rate(rate, rate, 1.0)
 
-    done = interleaved(2, {name: partial(measure, name, 5) for name in "ab"}, 2.0)
+    done = run_interleaved(2, {name: partial(measure, name, 5) for name in "ab"}, 2.0)
     assert order == [("a", 0.5), ("b", 0.5), ("a", 2.0), ("b", 2.0), ("a", 2.0), ("b", 2.0)]
     assert [len(runs) for runs in done.runs.values()] == [2, 2]
 
 
 def test_a_ratio_is_of_two_runs_next_to_each_other() -> None:
     runs = {"fast": [Rate(90, 90, 1.0), Rate(40, 40, 1.0)], "slow": [Rate(10, 10, 1.0), Rate(20, 20, 2.0)]}
-    assert Interleaved(runs).ratios("fast", "slow") == [4.0, 9.0]
+    assert Interleaved(runs).ratios_of("fast", "slow") == [4.0, 9.0]
 
 
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
@@ -62,14 +62,14 @@ def test_what_two_shards_lose_is_in_the_counter_that_is_named(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-    bed = shards.testbed(2, transport=Transport.VETH)
-    with deployed(bed, lambda step: None) as running:
-        frames, between = shards.spread(running, bed, 256), ends(running, bed)
+    bed = shards.make_testbed(2, transport=Transport.VETH)
+    with deployed_testbed(bed, lambda step: None) as running:
+        frames, between = shards.spread_updates(running, bed, 256), find_ends(running, bed)
         of_root(running.queues).write("hold", 1)
-        held = wall(running, between, frames, 0.1, 128, queues=2)
+        held = measure_wall(running, between, frames, 0.1, 128, queues=2)
         assert (held.received, held.lost_at) == (0, {"queue, dropped_full": held.frames - bed.root.slots})
         of_root(running.queues).write("hold", 0)
-        assert wall(running, between, frames, 0.1, 16, queues=2).received > 0
+        assert measure_wall(running, between, frames, 0.1, 16, queues=2).received > 0
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on PATH")
@@ -131,9 +131,9 @@ def test_nothing_wrong_is_merged_and_it_goes_on(
     if kind is Transport.VETH and (reason := interfaces.why_not()):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-    bed = testbeds.load(testbeds.locate("laptop"))
+    bed = testbeds.load_testbed(testbeds.locate_testbed("laptop"))
     bed = replace(bed, ports=tuple(replace(port, transport=kind) for port in bed.ports))
-    passed = faults.run(bed, malformed=2000, stopped=0.05, progress=lambda step: None)
+    passed = faults.run_faults(bed, malformed=2000, stopped=0.05, progress=lambda step: None)
     assert len(passed) == (5 if kind is Transport.VETH else 4)
     assert all(0 < each.arrived <= each.sent for each in passed.values())
 

@@ -86,9 +86,9 @@ shows although it is forgotten.
 """
 
 
-def build(mutants: Sequence[Mutant]) -> Path:
+def build_mutants(mutants: Sequence[Mutant]) -> Path:
     """Build the library of a queue that holds all ``mutants``, the first as number 1."""
-    files = dict(verilog.sources(GEOMETRY))
+    files = dict(verilog.render_sources(GEOMETRY))
     for number, (file, ahead, before, after) in enumerate(mutants, start=1):
         assert files[file].count(ahead + before) == 1, f"{file}: {ahead + before!r} is not there once"
         choice = f"{ahead}(olaf_mutation::chosen == {number} ? ({after}) : ({before}))"
@@ -105,7 +105,7 @@ def build(mutants: Sequence[Mutant]) -> Path:
     return build_variant(GEOMETRY, folder, (choice_of,), f"{len(mutants)} mutants", lambda step: None)
 
 
-def judge(library: Path, number: int, seeds: int) -> None:
+def judge_mutant(library: Path, number: int, seeds: int) -> None:
     """Run every check on one mutant; raises, or ends this process, where one finds it."""
     with Path(os.devnull).open("w") as nowhere:  # a failed assertion prints a line in every cycle
         os.dup2(nowhere.fileno(), 1)
@@ -124,12 +124,14 @@ def judge(library: Path, number: int, seeds: int) -> None:
             check_locks_during_stalls(model, GEOMETRY, seed, TRIES)
 
 
-def survivors(mutants: Sequence[Mutant], seeds: int) -> list[Mutant]:
+def find_survivors(mutants: Sequence[Mutant], seeds: int) -> list[Mutant]:
     """Return the mutants that ``seeds`` seeds do not find; the queue without a mutant must pass."""
-    library = build(mutants)
+    library = build_mutants(mutants)
 
     def found(number: int) -> bool:
-        process = multiprocessing.get_context("fork").Process(target=judge, args=(library, number, seeds))
+        process = multiprocessing.get_context("fork").Process(
+            target=judge_mutant, args=(library, number, seeds)
+        )
         process.start()
         process.join()
         return process.exitcode != 0
@@ -143,4 +145,4 @@ def survivors(mutants: Sequence[Mutant], seeds: int) -> list[Mutant]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mutants", "seeds"), [(ONCE_UNSEEN, 40), (AT_EDGES, 1)])
 def test_every_defect_is_found(mutants: Sequence[Mutant], seeds: int) -> None:
-    assert survivors(mutants, seeds) == []
+    assert find_survivors(mutants, seeds) == []

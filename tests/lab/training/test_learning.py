@@ -17,22 +17,23 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 
 from olafctl.control import serving
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olaflab.cli.train import command
 from olaflab.training import network
 from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.head import Crew
 from olaflab.training.learning import Learning
-from olaflab.training.plan import Pace, Plan, Trained
-from olaflab.training.virtual import train
-from tests.lab.training.cosim.conftest import Lab, deployed
+from olaflab.training.plan import ClusterFigures, Pace, TrainingPlan
+from olaflab.training.virtual import train_virtual
+from tests.lab.training.cosim.conftest import TwinLab, deployed
 from tests.targets.conftest import why_not
 
 # The geometry of tests/lab/training/cosim: one build for both. An update of a head takes about 45 ms, so four
 # heads send 88 updates a second; the output carries 22.
+_VALUES = network.count_parameters(9)
 TESTBED = f"""
 name: learning
 engine: {{indices: 8, slots: 2, beats: 22, output_rate: 142 kb/s, active_window: 1 s}}
@@ -41,24 +42,30 @@ ports:
   - {{number: 2, name: tor, transport: unix}}
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
-  - {{count: 1, workers: 4, name: lander, port: 2, ip: 10.0.1.1, values: {network.parameters(9)}, epoch: 5}}
+  - {{count: 1, workers: 4, name: lander, port: 2, ip: 10.0.1.1, values: {_VALUES}, epoch: 5}}
 """
 CREW = Crew(2, 2, block=16, price=0.5, cold=0.1, keep_alive=0.2)
 PACE = Pace(0.001, learn=0.001, jitter=0.3)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with deployed(load(Path("learning.yaml"), TESTBED), tmp_path_factory.mktemp("learning") / "bed") as found:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
+    with deployed(
+        load_testbed(Path("learning.yaml"), TESTBED), tmp_path_factory.mktemp("learning") / "bed"
+    ) as found:
         yield found
 
 
-def trained(lab: Lab, crew: Crew, updates: int, seconds: float | None) -> tuple[Trained, dict[str, Any]]:
-    plan = Plan(updates, 1, PACE, 1, serving.policy("plain", 0.001, {}), crew=crew, seconds=seconds)
-    learning = Learning(serving.asynchronous(lab.testbed), crew)
+def train_lander(
+    lab: TwinLab, crew: Crew, updates: int, seconds: float | None
+) -> tuple[ClusterFigures, dict[str, Any]]:
+    plan = TrainingPlan(
+        updates, 1, PACE, 1, serving.make_policy("plain", 0.001, {}), crew=crew, seconds=seconds
+    )
+    learning = Learning(serving.served_clusters(lab.testbed), crew)
     with closing(lab.running.virtual_time()) as session:
         server = lab.testbed.parameter_servers[0]
-        (cluster,) = train(
+        (cluster,) = train_virtual(
             EngineMedium(session, lab.testbed),
             lab.testbed,
             server,
@@ -69,7 +76,7 @@ def trained(lab: Lab, crew: Crew, updates: int, seconds: float | None) -> tuple[
     return cluster, learning.close(cluster.steps[-1].time)
 
 
-def check(cluster: Trained, report: dict[str, Any]) -> None:
+def check_ledger(cluster: ClusterFigures, report: dict[str, Any]) -> None:
     """Each invocation had rows, which were learnt once; sums are those of the ledger."""
     ledger = report["ledger"]
     assert len(ledger) == report["invocations"] == report["batches"]
@@ -88,13 +95,13 @@ def check(cluster: Trained, report: dict[str, Any]) -> None:
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
-def test_as_many_heads_learn_as_the_output_carries(lab: Lab) -> None:
+def test_as_many_heads_learn_as_the_output_carries(lab: TwinLab) -> None:
     auto = Crew(**{**vars(CREW), "auto": True})
     (fixed, reserved), (first, report), (again, repeated) = (
-        trained(lab, crew, 10_000, 4.0) for crew in (CREW, auto, auto)
+        train_lander(lab, crew, 10_000, 4.0) for crew in (CREW, auto, auto)
     )
     for cluster, result in ((fixed, reserved), (first, report)):
-        check(cluster, result)
+        check_ledger(cluster, result)
     assert reserved["admitted"] == 4
     assert 1 <= report["admitted"] <= 3
     assert report["busy"] < 0.8 * reserved["busy"]
@@ -108,9 +115,9 @@ def test_as_many_heads_learn_as_the_output_carries(lab: Lab) -> None:
     assert {step.worker for step in first.steps} == {worker.name for worker in first.cluster.workers}
 
 
-def test_a_fixed_number_of_learners_costs_by_place(lab: Lab) -> None:
-    cluster, report = trained(lab, Crew(**{**vars(CREW), "learners": 1}), 5, None)
-    check(cluster, report)
+def test_a_fixed_number_of_learners_costs_by_place(lab: TwinLab) -> None:
+    cluster, report = train_lander(lab, Crew(**{**vars(CREW), "learners": 1}), 5, None)
+    check_ledger(cluster, report)
     assert len(cluster.steps) == 4 * 5
     assert {each["slot"] for each in report["ledger"]} == {0}
     assert report["cold"] >= 0.1
@@ -120,7 +127,7 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     if reason := why_not("twin"):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    deploy(load(Path("learning.yaml"), TESTBED), lambda step: None)
+    deploy_testbed(load_testbed(Path("learning.yaml"), TESTBED), lambda step: None)
     line = ["learning", "--virtual", "--learners", "auto", "--updates", "3", "--block", "8"]
     try:
         command.main(line, standalone_mode=False)
@@ -128,7 +135,7 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         command.main([*line, "--json"], standalone_mode=False)
         found = json.loads(capsys.readouterr().out)["learning"]
     finally:
-        destroy(Store(folder_of("learning")))
+        destroy_deployment(Store(folder_of("learning")))
     assert "4 of 4 heads learn" in shown.err
     assert "$ with starts and keep-alive" in shown.out
     assert found["invocations"] == len(found["ledger"]) == 12

@@ -25,14 +25,14 @@ from olaf.server import checkpoint
 from olaf.server.model import Model
 from olaf.transport.segments import Segments
 
-from olafctl.control.deploy import deploy, find
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed, find_deployment
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces
 from olafctl.targets import processes
 from olafctl.targets.interface import of_root
-from olafctl.targets.testbeds import load
-from olaftest.daemon.daemon_process import DaemonProcess, running
+from olafctl.targets.testbeds import load_testbed
+from olaftest.daemon.daemon_process import DaemonProcess, running_daemon
 from tests.targets.conftest import why_not
 
 # The geometry of tests/lab/training/cosim: one build for both.
@@ -57,12 +57,12 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(folder))
-        deploy(load(Path("live.yaml"), TESTBED), lambda step: None, with_hosts=True)
+        deploy_testbed(load_testbed(Path("live.yaml"), TESTBED), lambda step: None, with_hosts=True)
         yield folder
-        destroy(Store(folder_of("live")))
+        destroy_deployment(Store(folder_of("live")))
 
 
-def begin(out: Path, updates: int, *more: str) -> "subprocess.Popen[str]":
+def begin_training(out: Path, updates: int, *more: str) -> "subprocess.Popen[str]":
     line = [
         sys.executable,
         "-m",
@@ -83,7 +83,7 @@ def begin(out: Path, updates: int, *more: str) -> "subprocess.Popen[str]":
     )
 
 
-def updates(out: Path) -> list[dict[str, str]]:
+def read_updates(out: Path) -> list[dict[str, str]]:
     try:
         with (out / "updates.csv").open(newline="") as file:
             return list(csv.DictReader(file))
@@ -91,20 +91,20 @@ def updates(out: Path) -> list[dict[str, str]]:
         return []
 
 
-def soon(condition: Callable[[], object]) -> None:
+def wait_soon(condition: Callable[[], object]) -> None:
     end = time.monotonic() + LONG
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def members(training: "subprocess.Popen[str]") -> list[psutil.Process]:
+def member_processes(training: "subprocess.Popen[str]") -> list[psutil.Process]:
     """The worker processes: each has a thread for its socket; the process that forks them has none."""
     below = psutil.Process(training.pid).children(recursive=True)
     return [one for one in below if one.num_threads() > 1]
 
 
-def heads() -> dict[str, dict[str, float]]:
+def shown_heads() -> dict[str, dict[str, float]]:
     """Return the heads by worker, as the daemon shows them."""
     line = [sys.executable, "-m", "olafctl", "top", "--json"]
     (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
@@ -120,12 +120,12 @@ def all_gone(processes: list[psutil.Process]) -> bool:
 @pytest.mark.usefixtures("live")
 def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
     out = tmp_path / "training"
-    training = begin(out, 100_000)
+    training = begin_training(out, 100_000)
     try:
-        soon(lambda: {row["worker"] for row in updates(out)} == {"lander-w0", "lander-w1"})
-        members(training)[0].kill()
-        count = len(updates(out))
-        soon(lambda: len(updates(out)) > count + 5)
+        wait_soon(lambda: {row["worker"] for row in read_updates(out)} == {"lander-w0", "lander-w1"})
+        member_processes(training)[0].kill()
+        count = len(read_updates(out))
+        wait_soon(lambda: len(read_updates(out)) > count + 5)
         os.kill(training.pid, signal.SIGINT)
         output, errors = training.communicate(timeout=LONG)
     finally:
@@ -135,23 +135,23 @@ def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
     assert "has died; the others go on" in errors
     assert "Traceback" not in errors
     (cluster,) = json.loads(output)["clusters"]
-    before = updates(out)
+    before = read_updates(out)
     assert cluster["sent"] > 0
     assert cluster["received"] > 0
     assert len(cluster["steps"]) == len(before)
     assert {path.name for path in out.iterdir()} >= {"checkpoint.npz", "reward.png", "updates.csv"}
     assert list(out.glob("events.out.tfevents.*"))
 
-    again = begin(out, 1)
+    again = begin_training(out, 1)
     output, _ = again.communicate(timeout=LONG)
     assert again.returncode != 0
     assert "--resume" in output
 
     most = max(int(row["number"]) for row in before)
-    resumed = begin(out, most + 1, "--resume")
+    resumed = begin_training(out, most + 1, "--resume")
     _, errors = resumed.communicate(timeout=LONG)
     assert resumed.returncode == 0, errors
-    after = updates(out)
+    after = read_updates(out)
     assert after[: len(before)] == before
     for worker in ("lander-w0", "lander-w1"):
         numbers = [int(row["number"]) for row in after if row["worker"] == worker]
@@ -160,43 +160,45 @@ def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
 
 
 def engines_updates() -> int:
-    _, running = find(Store(folder_of("live")))
+    _, running = find_deployment(Store(folder_of("live")))
     assert running is not None
     return of_root(running.queues).read("out_updates")
 
 
-def begun(out: Path) -> None:
-    soon(lambda: {row["worker"] for row in updates(out)} == {"lander-w0", "lander-w1"})
+def has_begun(out: Path) -> None:
+    wait_soon(lambda: {row["worker"] for row in read_updates(out)} == {"lander-w0", "lander-w1"})
 
 
-def rings(training: "subprocess.Popen[str]") -> list[Path]:
+def find_rings(training: "subprocess.Popen[str]") -> list[Path]:
     return list(Path("/dev/shm").glob(f"olaf-train-{training.pid}*"))
 
 
 def test_heads_go_on_when_actors_are_killed_and_leave_nothing(live: Path, tmp_path: Path) -> None:
     testbed = tmp_path / "live.yaml"
     testbed.write_text(TESTBED)
-    with running(DaemonProcess("olafctl", ["daemon", str(testbed)], f"unix:{live}/.daemon/olaf.sock")):
+    with running_daemon(DaemonProcess("olafctl", ["daemon", str(testbed)], f"unix:{live}/.daemon/olaf.sock")):
         _heads_go_on(tmp_path / "training")
 
 
 def _heads_go_on(out: Path) -> None:
-    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "auto")
+    training = begin_training(out, 100_000, "--actors", "2", "--block", "16", "--learners", "auto")
     try:
-        begun(out)
+        has_begun(out)
         below = psutil.Process(training.pid).children(recursive=True)
         mapped = [one for one in below if any("olaf-train" in each.path for each in one.memory_maps())]
-        actors = [one for one in mapped if one.parent() not in mapped and one not in members(training)]
+        actors = [
+            one for one in mapped if one.parent() not in mapped and one not in member_processes(training)
+        ]
         assert len(actors) == 4
         actors[0].kill()
-        count = len(updates(out))
-        soon(lambda: len(updates(out)) > count + 10)
-        soon(lambda: heads().keys() == {"lander-w0", "lander-w1"})
-        assert all((each["lag"], 0 < each["fill"] <= 1) == (0, True) for each in heads().values())
-        head = members(training)[0]
+        count = len(read_updates(out))
+        wait_soon(lambda: len(read_updates(out)) > count + 10)
+        wait_soon(lambda: shown_heads().keys() == {"lander-w0", "lander-w1"})
+        assert all((each["lag"], 0 < each["fill"] <= 1) == (0, True) for each in shown_heads().values())
+        head = member_processes(training)[0]
         head.kill()  # its actors end with it
         others = [one for one in actors[1:] if one.is_running()]
-        soon(lambda: sum(one.is_running() for one in others) < len(others))
+        wait_soon(lambda: sum(one.is_running() for one in others) < len(others))
         os.kill(training.pid, signal.SIGINT)
         output, errors = training.communicate(timeout=LONG)
     finally:
@@ -207,7 +209,7 @@ def _heads_go_on(out: Path) -> None:
     assert "of 2 heads learn" in errors
     assert "Traceback" not in errors
     assert all_gone(below)
-    assert not rings(training)
+    assert not find_rings(training)
     found = json.loads(output)
     steps, learning = found["clusters"][0]["steps"], found["learning"]
     assert learning["invocations"] == learning["batches"] == len(learning["ledger"]) == len(steps)
@@ -219,7 +221,7 @@ def _heads_go_on(out: Path) -> None:
     for worker in ("lander-w0", "lander-w1"):
         seconds = [step["turnout"]["gpu"] for step in steps if step["worker"] == worker]
         assert seconds == sorted(seconds)
-    assert {int(row["blocks"]) for row in updates(out)} <= {1, 2}
+    assert {int(row["blocks"]) for row in read_updates(out)} <= {1, 2}
 
 
 @pytest.mark.usefixtures("live")
@@ -227,18 +229,18 @@ def test_training_survives_kills_of_the_engine_and_itself(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "training"
-    training = begin(out, 100_000)
+    training = begin_training(out, 100_000)
     try:
-        begun(out)
+        has_begun(out)
         for process in processes.of_engine(folder_of("live")):
             process.kill()
             process.wait(LONG)
-        count = len(updates(out))
-        soon(lambda: len(updates(out)) > count + 5)
-        outcome = deploy(load(Path("live.yaml"), TESTBED), lambda step: None)
+        count = len(read_updates(out))
+        wait_soon(lambda: len(read_updates(out)) > count + 5)
+        outcome = deploy_testbed(load_testbed(Path("live.yaml"), TESTBED), lambda step: None)
         assert (outcome.started, outcome.hosts) == (True, ())
-        soon(lambda: engines_updates() > 5)
-        soon(lambda: len(list((out / "optimisers").glob("*.npz"))) == 2)
+        wait_soon(lambda: engines_updates() > 5)
+        wait_soon(lambda: len(list((out / "optimisers").glob("*.npz"))) == 2)
         training.kill()
         _, errors = training.communicate(timeout=LONG)
     finally:
@@ -246,8 +248,8 @@ def test_training_survives_kills_of_the_engine_and_itself(
         training.wait()
     assert "the engine does not answer: olafctl deploy live" in errors
     assert "Traceback" not in errors
-    most = max(int(row["number"]) for row in updates(out))
-    resumed = begin(out, most + 1, "--resume")
+    most = max(int(row["number"]) for row in read_updates(out))
+    resumed = begin_training(out, most + 1, "--resume")
     output, errors = resumed.communicate(timeout=LONG)
     assert resumed.returncode == 0, errors
     assert all(count >= 0 for count in json.loads(output)["engine"].values())
@@ -256,14 +258,14 @@ def test_training_survives_kills_of_the_engine_and_itself(
 @pytest.mark.usefixtures("live")
 def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     out = tmp_path / "training"
-    training = begin(out, 100_000, "--step-cost", "1000")
+    training = begin_training(out, 100_000, "--step-cost", "1000")
     assert training.stderr is not None
     try:
         while "waiting for the first update" not in training.stderr.readline():
             assert training.poll() is None
-        soon(lambda: len(members(training)) == 2)
+        wait_soon(lambda: len(member_processes(training)) == 2)
         below = psutil.Process(training.pid).children(recursive=True)
-        for worker in members(training):
+        for worker in member_processes(training):
             worker.suspend()  # so it cannot end for the first
         os.kill(training.pid, signal.SIGINT)
         while "Ctrl-C again ends at once" not in training.stderr.readline():
@@ -280,11 +282,13 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("live")
 def test_a_training_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
-    training = begin(tmp_path / "training", 100_000, "--step-cost", "1000")
+    training = begin_training(tmp_path / "training", 100_000, "--step-cost", "1000")
     try:
-        soon(lambda: len(members(training)) == 2)
+        wait_soon(lambda: len(member_processes(training)) == 2)
         # Mostly in the wait for the time that an update takes at least.
-        soon(lambda: all(worker.status() == psutil.STATUS_SLEEPING for worker in members(training)))
+        wait_soon(
+            lambda: all(worker.status() == psutil.STATUS_SLEEPING for worker in member_processes(training))
+        )
         below = psutil.Process(training.pid).children(recursive=True)
     finally:
         training.kill()
@@ -300,7 +304,7 @@ def test_what_was_trained_before_must_fit(tmp_path: Path) -> None:
         out.mkdir()
         (out / "updates.csv").touch()
         (out / "checkpoint.npz").write_bytes(content)
-        training = begin(out, 1, "--resume")
+        training = begin_training(out, 1, "--resume")
         output, errors = training.communicate(timeout=LONG)
         assert training.returncode == 2
         assert "not a whole checkpoint" in output + errors
@@ -309,7 +313,7 @@ def test_what_was_trained_before_must_fit(tmp_path: Path) -> None:
     (out / "updates.csv").touch()
     model = Model(Segments(100, 1), np.zeros(100, np.float32), Plain)
     checkpoint.save(out / "checkpoint.npz", {"lander": model}, {"lander": 5})
-    training = begin(out, 1, "--resume")
+    training = begin_training(out, 1, "--resume")
     output, errors = training.communicate(timeout=LONG)
     assert training.returncode == 2
     assert "has 100 values of lander" in output + errors
@@ -318,7 +322,7 @@ def test_what_was_trained_before_must_fit(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("live")
 def test_ray_runs_the_same_workers(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra [ray] is not installed")
-    training = begin(tmp_path / "training", 2, "--ray", "local")
+    training = begin_training(tmp_path / "training", 2, "--ray", "local")
     output, errors = training.communicate(timeout=LONG)
     assert training.returncode == 0, errors
     (cluster,) = json.loads(output)["clusters"]
@@ -331,12 +335,14 @@ def test_without_hosts_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pyte
     if reason := why_not("twin"):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    deploy(load(Path("live.yaml"), TESTBED.replace("veth", "unix")), lambda step: None, with_hosts=False)
+    deploy_testbed(
+        load_testbed(Path("live.yaml"), TESTBED.replace("veth", "unix")), lambda step: None, with_hosts=False
+    )
     try:
-        training = begin(tmp_path / "out", 1)
+        training = begin_training(tmp_path / "out", 1)
         output, errors = training.communicate(timeout=LONG)
     finally:
-        destroy(Store(folder_of("live")))
+        destroy_deployment(Store(folder_of("live")))
     assert training.returncode != 0
     assert "deploy --hosts" in output + errors
     assert not (tmp_path / "out").exists()

@@ -10,9 +10,9 @@ pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 
 from olaflab.cli.record import command
-from olaflab.training.record import record
+from olaflab.training.record import record_training
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.trace import Load, Trace, schedule
+from olaflab.training.replay.trace import ReplayLoad, Trace, schedule_updates
 from olafswitch.errors import BadInput
 from tests.lab.training.replay.small import SHIPPED
 
@@ -21,7 +21,7 @@ report: list[tuple[int, int]] = []
 
 @pytest.fixture(scope="module")
 def recorded() -> Trace:
-    return record(2, 2, 3, 5, lambda _, done, total, __: report.append((done, total)))
+    return record_training(2, 2, 3, 5, lambda _, done, total, __: report.append((done, total)))
 
 
 def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
@@ -41,7 +41,7 @@ def test_clusters_differ_in_hardware_and_experience(recorded: Trace) -> None:
 
 
 def test_nine_clusters_have_every_hardware_with_every_experience() -> None:
-    clusters = traces.load(SHIPPED).header["clusters"]
+    clusters = traces.load_trace(SHIPPED).header["clusters"]
     dealt = {(cluster["slowdown"], cluster["episodes"]) for cluster in clusters}
     assert dealt == {(slowdown, episodes) for slowdown in (1, 2, 4) for episodes in (1, 2, 3)}
 
@@ -65,7 +65,7 @@ def test_the_command_records_and_says_so_as_json(tmp_path: Path) -> None:
     message = json.loads(result.stdout)
     assert (message["workers"], message["updates"], message["values"]) == (2, 1, 2205)
     assert message["bytes"] == (tmp_path / "t.npz").stat().st_size
-    assert message["header"]["clusters"] == traces.load(tmp_path / "t.npz").header["clusters"]
+    assert message["header"]["clusters"] == traces.load_trace(tmp_path / "t.npz").header["clusters"]
 
 
 def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_a_missing_folder_is_reported_before_training(tmp_path: Path) -> None:
 
 def test_more_gradients_than_a_trace_can_index_are_refused() -> None:
     with pytest.raises(BadInput, match="at most 65536"):
-        record(1000, 3, 60_000, 1, lambda *_: None)
+        record_training(1000, 3, 60_000, 1, lambda *_: None)
 
 
 def test_a_wider_network_is_recorded_whole(tmp_path: Path) -> None:
     """5061 values take 14 segments of an engine of 24 beats; a replay sends all of them."""
-    trace = record(1, 2, 2, 3, lambda *_: None, hidden=64)
+    trace = record_training(1, 2, 2, 3, lambda *_: None, hidden=64)
     assert trace.values == trace.header["parameters"] == 5061
-    load = Load(1e9, 1e10, 24 * 64, model=trace.values)
-    assert load.blocks.segments == 14
-    plan = schedule(trace, np.zeros(2, dtype=np.int64), load)
+    load = ReplayLoad(1e9, 1e10, 24 * 64, model=trace.values)
+    assert load.blocks.count_segments == 14
+    plan = schedule_updates(trace, np.zeros(2, dtype=np.int64), load)
     assert len(plan.time) == 2 * 2 * 14

@@ -19,7 +19,7 @@ from olafswitch.errors import BadInput
 from tests.targets.conftest import why_not
 
 
-def bench(folder: Path, *options: str) -> dict[str, Any]:
+def run_bench(folder: Path, *options: str) -> dict[str, Any]:
     """What a short run with a kill and a late member prints."""
     line = [sys.executable, "-m", "olaflab", "bench", "replica", "--json", "--results", "120"]
     line += ["--values", "600", "--kill", "--late", "--loss", "0.02", *options]
@@ -30,7 +30,7 @@ def bench(folder: Path, *options: str) -> dict[str, Any]:
     return outcome
 
 
-def check(outcome: dict[str, Any], members: int, staleness: int) -> None:
+def check_outcome(outcome: dict[str, Any], members: int, staleness: int) -> None:
     assert outcome["equal"] and not outcome["problems"]
     assert {end["version"] for end in outcome["ends"]} == {120}
     assert len({end["sha256"] for end in outcome["ends"]}) == 1
@@ -44,14 +44,14 @@ def check(outcome: dict[str, Any], members: int, staleness: int) -> None:
 def test_over_the_twin_in_virtual_time(levels: int, tmp_path: Path) -> None:
     if reason := why_not("twin"):
         pytest.skip(reason)
-    check(bench(tmp_path, "--virtual", "--members", "5", "--levels", str(levels)), 5, 3)
+    check_outcome(run_bench(tmp_path, "--virtual", "--members", "5", "--levels", str(levels)), 5, 3)
 
 
 def test_kernel_sockets_and_a_member_killed_by_the_kernel(tmp_path: Path) -> None:
     if reason := why_not("software") or interfaces.why_not():
         pytest.skip(reason)
-    outcome = bench(tmp_path, "--members", "4", "--target", "software", "--staleness", "2", "--h", "3")
-    check(outcome, 4, 2)
+    outcome = run_bench(tmp_path, "--members", "4", "--target", "software", "--staleness", "2", "--h", "3")
+    check_outcome(outcome, 4, 2)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from olaflab.training import cartpole
 from olaflab.training.cartpole import ActorCritic, DeepQ
-from olaflab.training.staled.layers import Network
-from olaflab.training.staled.train import Learner, Task, train
+from olaflab.training.staled.layers import LayeredNetwork
+from olaflab.training.staled.train import DelayedLearner, DelayedTask, train_with_delay
 
 
 def test_a_pole_that_is_pushed_one_way_falls_the_other() -> None:
@@ -27,7 +27,7 @@ def test_a_pole_that_is_pushed_one_way_falls_the_other() -> None:
 @pytest.mark.parametrize("rectified", [False, True])
 def test_the_gradient_is_that_of_finite_differences(rectified: bool) -> None:
     random = np.random.default_rng(2)
-    network = Network(4, 16, 8, 3, rectified=rectified)
+    network = LayeredNetwork(4, 16, 8, 3, rectified=rectified)
     weights, states, slopes = network.begin(random, 1), random.normal(size=(5, 4)), random.normal(size=(5, 3))
     gradient = np.zeros(network.size)
     of_states = network.backward(weights, network.forward(weights, states), slopes, gradient)
@@ -47,13 +47,13 @@ def test_the_gradient_is_that_of_finite_differences(rectified: bool) -> None:
 
 
 @pytest.mark.parametrize("make", [ActorCritic, DeepQ])
-def test_a_training_repeats_and_ends_at_its_goal(make: Callable[[int], Learner]) -> None:
-    task = Task(make, goal=25.0, episodes=40, gradients=4000, every=50)
-    found = train(task, 2, lambda random: 0, 3)
+def test_a_training_repeats_and_ends_at_its_goal(make: Callable[[int], DelayedLearner]) -> None:
+    task = DelayedTask(make, goal=25.0, episodes=40, gradients=4000, every=50)
+    found = train_with_delay(task, 2, lambda random: 0, 3)
     assert found.iterations is not None and found.iterations < 2000
     assert len(found.curve) == -(-found.iterations // 50)
-    assert found == train(task, 2, lambda random: 0, 3)
-    assert found != train(task, 2, lambda random: 3, 3), "old weights change what is learnt"
+    assert found == train_with_delay(task, 2, lambda random: 0, 3)
+    assert found != train_with_delay(task, 2, lambda random: 3, 3), "old weights change what is learnt"
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_mujocos_trainings_repeat_and_end_at_their_goals(
     pytest.importorskip("mujoco", reason="the extra [train] is not installed")
     monkeypatch.chdir(tmp_path)  # where MuJoCo leaves its log
     learners = import_module(f"olaflab.training.staled.{module}")
-    task = Task(getattr(learners, name), goal=goal, episodes=4, gradients=gradients, every=10)
-    found = train(task, 4, lambda random: 1, 3)
+    task = DelayedTask(getattr(learners, name), goal=goal, episodes=4, gradients=gradients, every=10)
+    found = train_with_delay(task, 4, lambda random: 1, 3)
     assert found.iterations is not None and found.iterations < gradients // 4
-    assert found == train(task, 4, lambda random: 1, 3)
-    assert train(replace(task, goal=1e6, gradients=80), 4, lambda random: 0, 3).iterations is None
+    assert found == train_with_delay(task, 4, lambda random: 1, 3)
+    assert train_with_delay(replace(task, goal=1e6, gradients=80), 4, lambda random: 0, 3).iterations is None

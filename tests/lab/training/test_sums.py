@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
-from olaflab.training.replicas.sums import Numbered, _plan, sum_numbered, sum_rounds
+from olaflab.training.replicas.sums import Numbered, _make_plan, sum_numbered, sum_rounds
 from olafswitch.errors import OlafError
 from tests.targets.conftest import why_not
 
@@ -46,8 +46,8 @@ def test_every_numbered_result_is_the_exact_sum_of_its_contributions(levels: int
 
 
 def test_a_contribution_in_two_results_is_found() -> None:
-    task = Numbered(_plan(10, 0.0, 1), 0, 2)
-    all_members = [Numbered(_plan(10, 0.0, 1), member, 2) for member in range(4)]
+    task = Numbered(_make_plan(10, 0.0, 1), 0, 2)
+    all_members = [Numbered(_make_plan(10, 0.0, 1), member, 2) for member in range(4)]
     once = np.zeros_like(task.first)
     for each in all_members:
         once += each.gradient(task.first) / np.float32(4)

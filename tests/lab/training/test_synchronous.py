@@ -12,14 +12,14 @@ import pytest
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 pytest.importorskip("torch", reason="the extra [train] is not installed")
 
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.keeping import LocalClient
 from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from tests.targets.conftest import why_not
 
 NAME = "rounds"
@@ -37,8 +37,8 @@ RANK = Path(__file__).with_name("ddp_rank.py")
 
 
 def bring_up(epoch: int) -> None:
-    testbed = load(Path("rounds.yaml"), TESTBED.replace("EPOCH", str(epoch)))
-    deploy(testbed, lambda step: None, with_hosts=True)
+    testbed = load_testbed(Path("rounds.yaml"), TESTBED.replace("EPOCH", str(epoch)))
+    deploy_testbed(testbed, lambda step: None, with_hosts=True)
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
     bring_up(1)
     yield
-    destroy(Store(folder_of(NAME)))
+    destroy_deployment(Store(folder_of(NAME)))
 
 
 @pytest.mark.usefixtures("deployed")
 def test_weights_equal_gloos_with_loss_and_in_a_second_job() -> None:
-    ranks = [_rank(number, 0.01) for number in range(2)]
+    ranks = [_run_rank(number, 0.01) for number in range(2)]
     try:
         for rank in ranks:
             assert rank.stdout is not None
@@ -75,14 +75,14 @@ def test_weights_equal_gloos_with_loss_and_in_a_second_job() -> None:
         assert not found["old epoch answered"]
     assert first["gloo 1"] != first["gloo 2"]
     assert first["lost"] + second["lost"] > 0
-    running = registry.get("twin").find(
-        load(Path("rounds.yaml"), TESTBED.replace("EPOCH", "2")), folder_of(NAME)
+    running = registry.get_target("twin").find(
+        load_testbed(Path("rounds.yaml"), TESTBED.replace("EPOCH", "2")), folder_of(NAME)
     )
     assert running is not None
     assert of_root(running.queues).read_all()["merged"] >= 50
 
 
-def _rank(number: int, loss: float) -> "subprocess.Popen[str]":
+def _run_rank(number: int, loss: float) -> "subprocess.Popen[str]":
     environment = {
         **os.environ,
         "OLAF_ADDRESS": "10.0.0.250:20300",

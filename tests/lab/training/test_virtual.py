@@ -18,17 +18,17 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 
 from olafctl.control import serving
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.targets.interface import of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olaflab.cli.train import command
 from olaflab.training.cosim.medium import EngineMedium
-from olaflab.training.plan import Pace, Plan, Step, Trained
-from olaflab.training.virtual import train
+from olaflab.training.plan import ClusterFigures, Pace, TrainingPlan, UpdateStep
+from olaflab.training.virtual import train_virtual
 from olafswitch.errors import BadInput, MissingTool
-from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
+from tests.lab.training.cosim.conftest import Recorded, TwinLab, deployed
 from tests.targets.conftest import why_not
 
 # The geometry of tests/lab/training/cosim: one build for both.
@@ -44,18 +44,20 @@ clusters: [{count: 1, workers: 3, name: lander, port: 2, ip: 10.0.1.1, values: V
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    testbed = load(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205"))
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
+    testbed = load_testbed(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205"))
     with deployed(testbed, tmp_path_factory.mktemp("virtual") / "bed") as found:
         yield found
 
 
-def trained(lab: Lab, seed: int, report: list[Step] | None = None) -> tuple[Trained, str]:
+def train_shortly(
+    lab: TwinLab, seed: int, report: list[UpdateStep] | None = None
+) -> tuple[ClusterFigures, str]:
     """A short training, and a digest of every frame that entered or left the engine."""
-    plan = Plan(3, 1, Pace(0.001), seed, serving.policy("plain", 0.001, {}), None, 0.4)
+    plan = TrainingPlan(3, 1, Pace(0.001), seed, serving.make_policy("plain", 0.001, {}), None, 0.4)
     session = Recorded(lab.running.virtual_time())
     with closing(session):
-        (cluster,) = train(
+        (cluster,) = train_virtual(
             EngineMedium(session, lab.testbed),
             lab.testbed,
             lab.testbed.parameter_servers[0],
@@ -68,9 +70,9 @@ def trained(lab: Lab, seed: int, report: list[Step] | None = None) -> tuple[Trai
     return cluster, digest.hexdigest()
 
 
-def test_weights_move_by_what_the_engine_lets_through(lab: Lab) -> None:
-    report: list[Step] = []
-    cluster, _ = trained(lab, 1, report)
+def test_weights_move_by_what_the_engine_lets_through(lab: TwinLab) -> None:
+    report: list[UpdateStep] = []
+    cluster, _ = train_shortly(lab, 1, report)
     counted = of_root(lab.running.queues).read_all()
     assert tuple(report) == cluster.steps
     assert len(cluster.steps) == 9
@@ -83,8 +85,8 @@ def test_weights_move_by_what_the_engine_lets_through(lab: Lab) -> None:
     assert cluster.age_of_model is None or cluster.age_of_model > 0
 
 
-def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab) -> None:
-    first, again, other = (trained(lab, seed) for seed in (1, 1, 2))
+def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: TwinLab) -> None:
+    first, again, other = (train_shortly(lab, seed) for seed in (1, 1, 2))
     assert first[1] == again[1]
     assert first[0].steps == again[0].steps
     assert first[0].weights is not None
@@ -94,25 +96,25 @@ def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("values", [1, 5, 300, 2204])
-def test_a_cluster_of_another_model_is_refused(lab: Lab, values: int) -> None:
-    testbed = load(Path("virtual.yaml"), TESTBED.replace("VALUES", str(values)))
-    plan = Plan(1, 1, Pace(0.001), 1, serving.policy("olaf", 0.001, {}), None, 0.4)
+def test_a_cluster_of_another_model_is_refused(lab: TwinLab, values: int) -> None:
+    testbed = load_testbed(Path("virtual.yaml"), TESTBED.replace("VALUES", str(values)))
+    plan = TrainingPlan(1, 1, Pace(0.001), 1, serving.make_policy("olaf", 0.001, {}), None, 0.4)
     with closing(lab.running.virtual_time()) as session, pytest.raises(BadInput, match="no network"):
         medium = EngineMedium(session, testbed)
-        train(medium, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
+        train_virtual(medium, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
 
 
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := why_not("twin"):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    deploy(load(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205")), lambda step: None)
+    deploy_testbed(load_testbed(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205")), lambda step: None)
     try:
         line = [sys.executable, "-m", "olaflab", "train", "virtual", "--virtual", "--updates", "1"]
         shown = subprocess.run(line, capture_output=True, text=True)
         as_json = subprocess.run([*line, "--json"], capture_output=True, text=True)
     finally:
-        destroy(Store(folder_of("virtual")))
+        destroy_deployment(Store(folder_of("virtual")))
     assert (shown.returncode, as_json.returncode) == (0, 0), shown.stderr
     (cluster,) = json.loads(as_json.stdout)["clusters"]
     assert (cluster["cluster"], len(cluster["steps"]), cluster["sent"]) == ("lander", 3, 21)

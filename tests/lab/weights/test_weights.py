@@ -10,16 +10,16 @@ from olafctl.network import interfaces
 from olaflab.cli import deltas
 from olaflab.cli.bench.weights import command
 from olaflab.weights import plan
-from olaflab.weights.fan import measure
-from olaflab.weights.plan import Outcome, Plan, Played, Published, Task
-from olaflab.weights.players import Training, summary
+from olaflab.weights.fan import measure_fan_out
+from olaflab.weights.plan import Plan, Played, Published, Task, WeightsOutcome
+from olaflab.weights.players import Training, summarise_ways
 
 PLAN = Plan(5, 40, 1000, 0.1, 0.0, True, True, 1, "software", 0.1, 1e6, 1)
 
 
 @pytest.mark.parametrize("levels", [1, 2])
 def test_its_testbed_has_every_player_below_the_publisher(levels: int) -> None:
-    bed = plan.testbed(replace(PLAN, levels=levels))
+    bed = plan.make_testbed(replace(PLAN, levels=levels))
     (cluster,) = bed.clusters
     assert len(cluster.workers) == 5
     assert len(bed.engines) == 2 * levels - 1
@@ -33,7 +33,7 @@ def test_one_player_is_killed_and_comes_back_and_one_is_late() -> None:
 def test_adopted_versions_of_other_bits_are_counted() -> None:
     published = Published({1: "a", 2: "b"}, [0.0], 1, 1, 1, 0, 2)
     played = [Played("x", {1: "a", 2: "c"}, {}, {}), Played("y", {3: "a"}, {}, {})]
-    assert Outcome(published=published, played=played).wrong == 2
+    assert WeightsOutcome(published=published, played=played).wrong == 2
 
 
 def test_a_step_changes_about_the_requested_share() -> None:
@@ -54,7 +54,7 @@ def test_codecs_are_measured_as_json() -> None:
 
 def test_versions_reach_every_player_through_an_engine_whatever_is_lost() -> None:
     plan = replace(PLAN, versions=3, values=30_000, share=0.2)
-    exact, lossy = measure(plan, (4,), (0.0, 0.05), lambda text: None)
+    exact, lossy = measure_fan_out(plan, (4,), (0.0, 0.05), lambda text: None)
     assert (exact.transmissions, exact.wants) == (1.0, 0.0)
     assert 1.0 < lossy.transmissions < 2.0
     assert exact.issue <= exact.sent < 1.1 * exact.issue
@@ -96,7 +96,7 @@ def test_ways_of_a_training_are_compared_seed_by_seed() -> None:
 
     runs = [run(way, seed, 0.5 + seed / 10 - loss) for seed in (1, 2)
             for way, loss in (("deltas", 0.0), ("full", 0.1), ("synchronous", 0.0))]  # fmt: skip
-    deltas_, full, synchronous = summary(runs)
+    deltas_, full, synchronous = summarise_ways(runs)
     assert (deltas_.seeds, deltas_.megabytes.mean, deltas_.lost.mean) == (2, 1.0, 1.0)
     assert full.beside.mean == pytest.approx(0.1)
     assert full.beside.interval == pytest.approx(0.0, abs=1e-9)

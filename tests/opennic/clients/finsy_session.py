@@ -11,7 +11,7 @@ from tests.p4runtime.clients.finsy_session import everything, refused, send_and_
 
 
 async def main(address: str, build: str) -> None:
-    async with fy.Switch("vnp4_1", address, options(build, 1)) as first:
+    async with fy.Switch("vnp4_1", address, connection_options(build, 1)) as first:
         print("vnp4_1")
         await first.delete_all()
         values = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1, "port": 1}
@@ -24,7 +24,7 @@ async def main(address: str, build: str) -> None:
         (read,) = await everything(first.read(fy.P4TableEntry("workers")))
         assert read.action.args["cluster"] == 6
         await send_and_receive(first, egress_port=2)
-    async with fy.Switch("vnp4_2", address, options(build, 2)) as second:
+    async with fy.Switch("vnp4_2", address, connection_options(build, 2)) as second:
         print("vnp4_2")
         await second.delete_all()
         routes = [
@@ -45,7 +45,7 @@ async def main(address: str, build: str) -> None:
     print("done")
 
 
-def options(build: str, device: int) -> Any:
+def connection_options(build: str, device: int) -> Any:
     agent = Path(build) / "agent"
     return fy.SwitchOptions(
         device_id=device,

@@ -19,7 +19,7 @@ def main(address: str, p4info: str, config: str, device: str) -> None:
     exact.match["address"], exact.match["port"] = "10.0.0.1", "3"
     exact.action["port"], exact.action["label"] = "1", "77"
     exact.insert()
-    refused(exact.insert, "ALREADY_EXISTS")
+    is_refused(exact.insert, "ALREADY_EXISTS")
     exact.action["label"] = "78"
     exact.modify()
     route = sh.TableEntry("ingress.lpm")(action="ingress.forward")
@@ -29,19 +29,19 @@ def main(address: str, p4info: str, config: str, device: str) -> None:
     ternary = sh.TableEntry("ingress.ternary")(action="ingress.forward")
     ternary.match["value"], ternary.match["port"], ternary.match["maybe"] = "0x120&&&0xff0", "5..256", "4"
     ternary.action["port"], ternary.action["label"] = "3", "6"
-    refused(ternary.insert, "INVALID_ARGUMENT")
+    is_refused(ternary.insert, "INVALID_ARGUMENT")
     ternary.priority = 9
     ternary.insert()
-    assert labels("ingress.exact") == [78]
-    assert labels("ingress.lpm") == [5]
-    assert labels("ingress.ternary") == [6]
-    refused(sh.TableEntry("ingress.constant")(action="NoAction").modify, "INVALID_ARGUMENT")
+    assert labels_of("ingress.exact") == [78]
+    assert labels_of("ingress.lpm") == [5]
+    assert labels_of("ingress.ternary") == [6]
+    is_refused(sh.TableEntry("ingress.constant")(action="NoAction").modify, "INVALID_ARGUMENT")
 
     print("default entry")
     default = sh.TableEntry("ingress.exact")(action="ingress.forward", is_default=True)
     default.action["port"], default.action["label"] = "4", "99"
     default.modify()
-    assert labels("ingress.exact", is_default=True) == [99]
+    assert labels_of("ingress.exact", is_default=True) == [99]
 
     if device != "hardware":
         selector_and_meters()
@@ -49,16 +49,23 @@ def main(address: str, p4info: str, config: str, device: str) -> None:
     counter = sh.CounterEntry("ingress.frames")(index=2)
     counter.packet_count, counter.byte_count = 5, 320
     counter.modify()
-    assert [each.packet_count for each in found(sh.CounterEntry("ingress.frames").read)] == [0, 0, 5, 0]
+    assert [each.packet_count for each in find_entries(sh.CounterEntry("ingress.frames").read)] == [
+        0,
+        0,
+        5,
+        0,
+    ]
     direct = sh.DirectCounterEntry("ingress.exact_counter")
     direct.table_entry.match["address"], direct.table_entry.match["port"] = "10.0.0.1", "3"
     direct.packet_count = 6
     direct.modify()
-    assert [each.packet_count for each in found(sh.DirectCounterEntry("ingress.exact_counter").read)] == [6]
+    assert [
+        each.packet_count for each in find_entries(sh.DirectCounterEntry("ingress.exact_counter").read)
+    ] == [6]
     multicast = sh.MulticastGroupEntry(1)
     multicast.add(2, 1).add(3, 1)
     multicast.insert()
-    assert [len(each.replicas) for each in found(sh.MulticastGroupEntry().read)] == [2]
+    assert [len(each.replicas) for each in find_entries(sh.MulticastGroupEntry().read)] == [2]
 
     print("packets")
     send_and_receive(egress_port="5", padding="0")
@@ -71,7 +78,7 @@ def main(address: str, p4info: str, config: str, device: str) -> None:
         assert "PERMISSION_DENIED" in str(error), error
     else:
         raise AssertionError("the deposed primary wrote")
-    assert labels("ingress.ternary") == []
+    assert labels_of("ingress.ternary") == []
     backup.tear_down()
     sh.teardown()
     print("done")
@@ -89,15 +96,15 @@ def selector_and_meters() -> None:
     selected = sh.TableEntry("ingress.selected")(group_id=1)
     selected.match["value"] = "1"
     selected.insert()
-    refused(group.delete, "FAILED_PRECONDITION")
+    is_refused(group.delete, "FAILED_PRECONDITION")
     meter = sh.MeterEntry("ingress.rate")(index=1)
     meter.cir, meter.cburst, meter.pir, meter.pburst = 1, 2, 3, 4
     meter.modify()
-    assert [each.pir for each in found(sh.MeterEntry("ingress.rate").read)] == [0, 3, 0]
+    assert [each.pir for each in find_entries(sh.MeterEntry("ingress.rate").read)] == [0, 3, 0]
     clone = sh.CloneSessionEntry(7)
     clone.add(2, 1)
     clone.insert()
-    assert [each.session_id for each in found(sh.CloneSessionEntry().read)] == [7]
+    assert [each.session_id for each in find_entries(sh.CloneSessionEntry().read)] == [7]
 
 
 def send_and_receive(**metadata: str) -> None:
@@ -130,7 +137,7 @@ def take_over(device: int, address: str, entry: Any) -> Any:
     return backup
 
 
-def refused(write: Callable[[], None], code: str) -> None:
+def is_refused(write: Callable[[], None], code: str) -> None:
     try:
         write()
     except P4RuntimeWriteException as error:
@@ -139,20 +146,20 @@ def refused(write: Callable[[], None], code: str) -> None:
         raise AssertionError(f"not refused with {code}")
 
 
-def found(read: Callable[..., Any]) -> list[Any]:
+def find_entries(read: Callable[..., Any]) -> list[Any]:
     entries: list[Any] = []
     read(entries.append)
     return entries
 
 
-def labels(table: str, is_default: bool = False) -> list[int]:
+def labels_of(table: str, is_default: bool = False) -> list[int]:
     query = sh.TableEntry(table)
     if is_default:
         query.is_default = True
-    return [int.from_bytes(entry.action["label"].value, "big") for entry in found(query.read)]
+    return [int.from_bytes(entry.action["label"].value, "big") for entry in find_entries(query.read)]
 
 
-def run(main: Callable[..., None]) -> None:
+def run_session(main: Callable[..., None]) -> None:
     """The session with the command line's arguments."""
     try:
         main(*sys.argv[1:])
@@ -165,4 +172,4 @@ def run(main: Callable[..., None]) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_session(main)

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 GOAL_BEATS_PER_CYCLE = 0.98
@@ -19,7 +19,7 @@ GOAL_LATENCY_NS = 960
 def command(
     frames: int | None = option(None, "Instead: number of random frames to send and account for."),
     seed: int = option(1, "Random seed of the frames."),
-) -> Report:
+) -> VerbReport:
     """Measure the OpenNIC user box at 250 MHz, in cycles.
 
     All of it is Verilog. Throughput of bypassing frames and of updates in one direction, and of both ports
@@ -30,27 +30,27 @@ def command(
     Exit code 1 when a goal of the design is missed, or a frame is not accounted for.
     """
     if frames is not None:
-        return _account(frames, seed)
-    from olafctl.wire.layouts import Kind
+        return _account_frames(frames, seed)
+    from olafctl.wire.layouts import FrameKind
     from olaflab.opennic import performance
 
     measured = []
     for size in SIZES:
         for what, kind, inputs in (
-            ("bypassing", Kind.BYPASS, (0,)),
-            ("updates", Kind.UPDATE, (0,)),
-            ("both ports into one", Kind.BYPASS, (0, 1)),
+            ("bypassing", FrameKind.BYPASS, (0,)),
+            ("updates", FrameKind.UPDATE, (0,)),
+            ("both ports into one", FrameKind.BYPASS, (0, 1)),
         ):
             log_progress(f"{size} B, {what}")
-            measured.append((f"{size} B, {what}", performance.throughput(size, kind, inputs=inputs)))
+            measured.append((f"{size} B, {what}", performance.measure_throughput(size, kind, inputs=inputs)))
     copied = []
     for members in MEMBERS:
         log_progress(f"one ACK to {members} members")
-        copied.append((members, performance.replication(ACK_BYTES, members)))
+        copied.append((members, performance.measure_replication(ACK_BYTES, members)))
     latencies = {}
     for size in LATENCY_SIZES:
         log_progress(f"latency of {size} B")
-        latencies[size] = performance.latency(size)
+        latencies[size] = performance.measure_latency(size)
     jumbo = latencies[JUMBO]
     everything = [*measured, *((f"one ACK to {members} members", one) for members, one in copied)]
     missed = [
@@ -70,24 +70,24 @@ def command(
         "missed": missed,
     }
     tables = [
-        Table("throughput", ("", "beats/cycle", "Gb/s"),
+        TextTable("throughput", ("", "beats/cycle", "Gb/s"),
               [(what, f"{one.beats_per_cycle:.3f}", f"{one.bits_per_second / 1e9:.1f}")
                for what, one in measured]),
-        Table(f"one ACK of {ACK_BYTES} bytes", ("members", "copies/cycle", "limit"),
+        TextTable(f"one ACK of {ACK_BYTES} bytes", ("members", "copies/cycle", "limit"),
               [(to, f"{one.beats_per_cycle / beats:.4f}", f"{1 / beats:.4f}") for to, one in copied]),
-        Table(f"ns from the first beat in; the paper's {JUMBO} bytes are out after {PAPER_LATENCY_NS}",
+        TextTable(f"ns from the first beat in; the paper's {JUMBO} bytes are out after {PAPER_LATENCY_NS}",
               ("bytes", "first beat out", "last"),
               [(size, round(each["first"]), round(each["last"])) for size, each in delays.items()]),
-        Table(f"{JUMBO} bytes, to the first beat out", ("stage", "cycles", "ns"),
+        TextTable(f"{JUMBO} bytes, to the first beat out", ("stage", "cycles", "ns"),
               [(stage, cycles, cycles * 4) for stage, cycles in jumbo.stages.items()]),
     ]  # fmt: skip
-    return Report(document, tables, missed)
+    return VerbReport(document, tables, missed)
 
 
-def _account(frames: int, seed: int) -> Report:
-    from olaftest.opennic.random_frames import account
+def _account_frames(frames: int, seed: int) -> VerbReport:
+    from olaftest.opennic.random_frames import account_frames
 
-    done = account(frames, seed, log_progress)
+    done = account_frames(frames, seed, log_progress)
     dropped = ", ".join(f"{count} {name}" for name, count in done.dropped.items())
     text = (
         f"{done.frames:,} frames, seed {seed}: {done.copies:,} copies left, all as the twin sends them; "
@@ -95,4 +95,4 @@ def _account(frames: int, seed: int) -> Report:
         f"{done.resets} resets, which cut {done.cut} frames; {done.lost_links} lost links; "
         f"entries written {done.rewritten} times in traffic"
     )
-    return Report(asdict(done), [text])
+    return VerbReport(asdict(done), [text])

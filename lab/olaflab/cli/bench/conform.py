@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from olaflab.verb import EXISTING_FILE, FILE, Report, Table, option, verb
+from olaflab.verb import EXISTING_FILE, FILE, TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import OlafError, Problem, importing
 
@@ -41,7 +41,7 @@ def command(
         type=EXISTING_FILE,
     ),
     each: int = option(500, "Number of frames of a program.", least=1),
-) -> Report:  # fmt: skip
+) -> VerbReport:  # fmt: skip
     """Compare the queue with its golden model, or P4 with C++.
 
     The queue, Verilated and in C++: every byte, status and counter of random frames and commands, with
@@ -76,49 +76,49 @@ def command(
 
     try:
         if shards is None:
-            coverage = conform.run(frames, per_seed, report, resume)
+            coverage = conform.run_conformance(frames, per_seed, report, resume)
         else:
-            coverage = sharded.run(frames, shards, report, resume)
+            coverage = sharded.run_shards(frames, shards, report, resume)
     except Unexplained as difference:
         raise OlafError(Problem(str(difference), "the queues and their golden model differ")) from None
-    return Report(
+    return VerbReport(
         vars(coverage),
         [
-            Table("rules", ("rule", "met"), sorted(coverage.rules.items())),
+            TextTable("rules", ("rule", "met"), sorted(coverage.rules.items())),
             f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference",
         ],
-        [Problem("was never met", rule, "raise --frames") for rule in coverage.unmet if shards is None],
+        [Problem("was never met", rule, "raise --frames") for rule in coverage.unmet_rules if shards is None],
     )
 
 
-def _compare_programs(count: int, files: tuple[Path, ...], frames: int) -> Report:
-    from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
-    from olaftest.programs.equality import Difference, compared
+def _compare_programs(count: int, files: tuple[Path, ...], frames: int) -> VerbReport:
+    from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
+    from olaftest.programs.equality import Difference, compare_cached
     from olaftest.programs.generator import Generator
 
     def texts() -> Iterator[tuple[str, str]]:
         for file in files:
-            yield str(file), preprocess(file, (), {})
+            yield str(file), preprocess_file(file, (), {})
         for seed in range(count):
             name = f"seed {seed}"
-            yield name, preprocess_text(Generator(seed).program()[0], name)
+            yield name, preprocess_text(Generator(seed).generate_program()[0], name)
 
     made = {}
     for name, text in texts():
         log_progress(f"{name}: {frames} frames")
         try:
-            made[name] = compared(text, frames, name)
+            made[name] = compare_cached(text, frames, name)
         except Difference as difference:
             raise OlafError(Problem(str(difference), name)) from None
     rows = [(name, one.frames, one.left, one.cycles) for name, one in made.items()]
     heads = ("program", "frames", "left", "cycles")
-    return Report(
+    return VerbReport(
         {name: asdict(one) for name, one in made.items()},
-        [Table("the same as Verilog and as C++", heads, rows)],
+        [TextTable("the same as Verilog and as C++", heads, rows)],
     )
 
 
-def _sum_over_lossy_links(count: int) -> Report:
+def _sum_over_lossy_links(count: int) -> VerbReport:
     with importing("--lossy"):
         from olaflab.training.replicas.sums import MEMBERS, sum_numbered, sum_rounds
     rounds = {}
@@ -142,5 +142,5 @@ def _sum_over_lossy_links(count: int) -> Report:
         runs = found[what]
         counters = next(iter(runs.values()))
         rows = [(name.replace("_", " "), *(run[name] for run in runs.values())) for name in counters]
-        tables.append(Table(title, ("", *runs), rows))
-    return Report(found, tables)
+        tables.append(TextTable(title, ("", *runs), rows))
+    return VerbReport(found, tables)

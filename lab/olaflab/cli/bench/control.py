@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from olaflab.verb import Report, option, verb
+from olaflab.verb import VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 
@@ -30,7 +30,7 @@ def command(
         None, "Instead: move workers N times at full rate, and account for each frame.", least=1, metavar="N"
     ),
     seed: int = option(1, "Random seed of everything but the measurement."),
-) -> Report:  # fmt: skip
+) -> VerbReport:  # fmt: skip
     """Measure the daemon: reconciling, joins and memory.
 
     Over VNP4₁ and VNP4₂ without a queue; --chaos and --moves over a twin, with exit code 1 when something
@@ -44,52 +44,51 @@ def command(
         return _move_workers(moves, seed)
     from olaflab.daemon import scale
 
-    figures = scale.measure(members, clusters, joins, log_progress)
-    return Report(asdict(figures), [*scale.lines(figures)])
+    figures = scale.measure_daemon(members, clusters, joins, log_progress)
+    return VerbReport(asdict(figures), [*scale.format_lines(figures)])
 
 
-def _break_things(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines: bool) -> Report:
-    from olaflab.daemon import machine_chaos
-    from olaflab.daemon.chaos import run
+def _break_things(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines: bool) -> VerbReport:
+    from olaflab.daemon import chaos, machine_chaos
 
     if machines:
-        report = machine_chaos.run(kills, cuts, changes, seed, log_progress)
+        report = machine_chaos.run_machine_chaos(kills, cuts, changes, seed, log_progress)
     else:
-        report = run(kills, cuts, changes, seed, log_progress, tree=tree)
+        report = chaos.run_chaos(kills, cuts, changes, seed, log_progress, tree=tree)
     lines = (
-        f"killed: {_counts(report.killed)}; cuts: {_counts(report.cuts)}",
-        f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions",
+        f"killed: {_format_counts(report.killed)}; cuts: {_format_counts(report.cuts)}",
+        f"changes: {_format_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions",
         f"at most {report.pause:.1f} s between two that were done; {report.members} members at the end; "
         f"{len(report.disagreements)} disagreements",
     )
-    return Report(asdict(report), lines, report.disagreements[:20])
+    return VerbReport(asdict(report), lines, report.disagreements[:20])
 
 
-def _time_machines(machines: int) -> Report:
+def _time_machines(machines: int) -> VerbReport:
     from olaflab.daemon import machine_scale
 
-    calls, verbs = machine_scale.calls(log_progress), machine_scale.verbs(machines, log_progress)
+    calls, verbs = machine_scale.time_calls(log_progress), machine_scale.time_verbs(machines, log_progress)
     lines = [f"{name} over {machines} machines: {seconds:.1f} s" for name, seconds in verbs.items()]
     lines += [
         f"a call of each of {agents} agents: {seconds:.2f} s, {grown:.0f} MB"
         for agents, (seconds, grown) in calls.items()
     ]
-    return Report({"verbs": verbs, "calls": calls}, lines)
+    return VerbReport({"verbs": verbs, "calls": calls}, lines)
 
 
-def _move_workers(moves: int, seed: int) -> Report:
-    from olaflab.daemon.moves import run
+def _move_workers(moves: int, seed: int) -> VerbReport:
+    from olaflab.daemon.moves import run_moves
 
-    report = run(moves, seed, log_progress)
+    report = run_moves(moves, seed, log_progress)
     lines = (
         f"{report.moves} moves in {report.seconds:.1f} s while {report.sent} updates were sent",
         f"updates: {report.entered} came to the queue, {report.left} left, {report.combined} combined, "
-        f"dropped: {_counts(report.dropped) or 'none'}; {report.received} received",
+        f"dropped: {_format_counts(report.dropped) or 'none'}; {report.received} received",
         f"ACKs: {report.acks} received; {report.stale} of {report.marks} marks stale",
         f"{len(report.problems)} problems",
     )
-    return Report(asdict(report), lines, report.problems)
+    return VerbReport(asdict(report), lines, report.problems)
 
 
-def _counts(counted: Mapping[str, int]) -> str:
+def _format_counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counted.items()))

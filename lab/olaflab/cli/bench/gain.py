@@ -7,17 +7,17 @@ from dataclasses import asdict
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from olaflab.verb import Report, Table, verb
+from olaflab.verb import TextTable, VerbReport, verb
 from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
-    from olaflab.model.gain import Job, Spread
+    from olaflab.model.gain import GainJob, Spread
 
 _JOB = ("values", "interval ms", "workers", "clusters", "Mb/s", "slots", "queue")
 
 
 @verb("Print JSON; ages in ns.")
-def command() -> Report:
+def command() -> VerbReport:
     """Compare what `olaflab gain` predicts with the twin and the SDK.
 
     Ten jobs, with FIFO and with Olaf: the same arrivals through P4 and Verilog. Then three jobs that the
@@ -31,36 +31,46 @@ def command() -> Report:
     sdk = list(gain.compare_runs(gain.SDK_CASES, log_progress))
     same, own = ([{**asdict(each), "agrees": each.agrees} for each in found] for found in (arrivals, sdk))
     tables = (
-        _compare("predicted and measured, the same arrivals", "twin", arrivals,
-                 "{:.2%}".format, _milliseconds),
-        _compare("predicted and the SDK's own: median (lowest … highest)", "SDK", sdk,
-                 lambda loss: _spread(loss, "{:.1%}", 1), lambda age: _spread(age, "{:.4g}", 1e6)),
-    )  # fmt: skip
+        _compare_table(
+            "predicted and measured, the same arrivals",
+            "twin",
+            arrivals,
+            "{:.2%}".format,
+            _format_milliseconds,
+        ),
+        _compare_table(
+            "predicted and the SDK's own: median (lowest … highest)",
+            "SDK",
+            sdk,
+            lambda loss: _format_spread(loss, "{:.1%}", 1),
+            lambda age: _format_spread(age, "{:.4g}", 1e6),
+        ),
+    )
     agree = all([each.agrees for each in arrivals] + [each.agrees for each in sdk])
     problems = () if agree else ("bench gain: the predictions and the twin differ",)
-    return Report({"arrivals": same, "sdk": own}, tables, problems)
+    return VerbReport({"arrivals": same, "sdk": own}, tables, problems)
 
 
-def _compare(
+def _compare_table(
     title: str, other: str, found: list[Any], loss: Callable[[Any], str], age: Callable[[Any], str]
-) -> Table:
+) -> TextTable:
     rows = [
-        (*_job(each.job), each.way, loss(each.predicted_loss), loss(each.measured_loss),
+        (*_job_cells(each.job), each.way, loss(each.predicted_loss), loss(each.measured_loss),
          age(each.predicted_age), age(each.measured_age))
         for each in found
     ]  # fmt: skip
-    return Table(title, [*_JOB, "lost: predicted", other, "AoM ms: predicted", other], rows)
+    return TextTable(title, [*_JOB, "lost: predicted", other, "AoM ms: predicted", other], rows)
 
 
-def _job(job: Job) -> tuple[object, ...]:
+def _job_cells(job: GainJob) -> tuple[object, ...]:
     return job.values, job.interval / 1e6, job.workers, job.clusters, job.rate / 1e6, job.slots
 
 
-def _spread(found: Spread, form: str, unit: float) -> str:
+def _format_spread(found: Spread, form: str, unit: float) -> str:
     values = (found.median, found.lowest, found.highest)
     median, low, high = ("–" if isinf(value) else form.format(value / unit) for value in values)
     return median if low == high else f"{median} ({low} … {high})"
 
 
-def _milliseconds(age: float | None) -> str:
+def _format_milliseconds(age: float | None) -> str:
     return "–" if age is None else f"{age / 1e6:.5g}"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from olaflab.verb import EXISTING_FILE, Report, Table, option, verb
+from olaflab.verb import EXISTING_FILE, TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 
@@ -14,7 +14,7 @@ def command(
     ),
     seconds: float = option(1.0, "Seconds of each measurement.", least=0.05),
     program: Path | None = option(None, "VNP4₁'s source, when not the installed one.", type=EXISTING_FILE),
-) -> Report:
+) -> VerbReport:
     """Measure VNP4₁ in process, on one core.
 
     Updates come from all workers in turn; each is looked up and shimmed.
@@ -27,11 +27,11 @@ def command(
     rows = []
     for size in sizes:
         log_progress(f"measuring {size}-byte frames")
-        rows.append(bench.rate(switch, workers, size, seconds))
+        rows.append(bench.measure_rate(switch, workers, size, seconds))
     figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
     rates = [(row.size, round(row.packets), round(row.gigabits, 2)) for row in rows]
     title = f"{workers} workers; {filled:,.0f} entries/s inserted"
-    return Report(
+    return VerbReport(
         {"workers": workers, "entries_per_s": filled, "rates": figures},
-        [Table(title, ("bytes", "packets/s", "Gb/s"), rates)],
+        [TextTable(title, ("bytes", "packets/s", "Gb/s"), rates)],
     )

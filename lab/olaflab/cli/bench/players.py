@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olaflab.verb import FOLDER, Report, Table, option, verb
+from olaflab.verb import FOLDER, TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
@@ -20,7 +20,7 @@ def command(
     max_lag: int = option(4, "Versions that a batch's weights may be behind.", least=0),
     rate: float = option(0.001, "Learning rate.", least=0, above=True),
     out: Path = option(..., "Folder of finished trainings; they are not repeated.", type=FOLDER),
-) -> Report:
+) -> VerbReport:
     """Train a small transformer by GRPO with players apart.
 
     Deltas, full broadcast, and players that wait for each version: reward, bytes, seconds of play lost, and
@@ -28,22 +28,27 @@ def command(
     with 95 % intervals.
     """
     with importing("the comparison"):
-        from olaflab.weights.players import summary, train
+        from olaflab.weights.players import summarise_ways, train_ways
     settings = {"steps": steps, "players": players, "max-lag": max_lag, "rate": rate}
-    found = summary(train(out, range(1, seeds + 1), settings, log_progress))
+    found = summarise_ways(train_ways(out, range(1, seeds + 1), settings, log_progress))
     heads = ("way", "reward", "rise", "deltas minus it", "MB", "s of play lost", "refused", "versions behind")
     rows = [
         (
-            row.way, _interval(row.reward, 3), _interval(row.gain, 3), _interval(row.beside, 3),
-            _interval(row.megabytes, 0), _interval(row.lost, 1), _interval(row.refused, 0),
+            row.way,
+            _format_interval(row.reward, 3),
+            _format_interval(row.gain, 3),
+            _format_interval(row.beside, 3),
+            _format_interval(row.megabytes, 0),
+            _format_interval(row.lost, 1),
+            _format_interval(row.refused, 0),
             " ".join(f"{age}:{count}" for age, count in row.staleness.items()),
         )
         for row in found
-    ]  # fmt: skip
+    ]
     trivial = max(row.trivial for row in found)
     title = f"{seeds} seeds of {steps} steps, {players} players; trivial answers score {trivial:.2f}"
-    return Report([asdict(row) for row in found], [Table(title, heads, rows)])
+    return VerbReport([asdict(row) for row in found], [TextTable(title, heads, rows)])
 
 
-def _interval(found: "Estimate", digits: int) -> str:
+def _format_interval(found: "Estimate", digits: int) -> str:
     return f"{found.mean:.{digits}f} ± {found.interval:.{digits}f}"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def command(
     frames: int = option(10_000, "Frames of each throughput measurement."),
     indices: int = option(INDICES.default, "Indices the queue tracks."),
     slots: int = option(SLOTS.default, "Slots of the queue."),
-) -> Report:
+) -> VerbReport:
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
@@ -45,15 +45,15 @@ def command(
     measured = []
     for chosen, size, mix in cases:
         for rate in performance.RATES:
-            log_progress(f"{size} B, {mix}, output {_rate(rate)}")
-            measured.append(performance.throughput(chosen, size, mix, rate, frames))
+            log_progress(f"{size} B, {mix}, output {_format_rate(rate)}")
+            measured.append(performance.measure_throughput(chosen, size, mix, rate, frames))
     for size in performance.SIZES:
         for workers in performance.ROUND_WORKERS:
             for mode in (Mode.ISWITCH, Mode.ISWITCH_ASYNC):
                 log_progress(f"{size} B, {mode} of {workers} workers")
-                measured.append(performance.rounds(library, size, workers, None, frames, mode))
-    latencies = [performance.latency(library, size) for size in performance.SIZES]
-    missed = _missed(measured, latencies)
+                measured.append(performance.measure_rounds(library, size, workers, None, frames, mode))
+    latencies = [performance.measure_latency(library, size) for size in performance.SIZES]
+    missed = _find_missed(measured, latencies)
     document = {
         "frames": frames,
         "throughput": [asdict(one) for one in measured],
@@ -63,28 +63,28 @@ def command(
     }
     heads = ("bytes", "mix", "output", "beats/cycle", "in Gb/s", "out Gb/s", "stalls", "merged", "dropped")
     rows = [
-        (one.size, one.mix, _rate(one.rate), round(one.beats_per_cycle, 3), round(one.in_gbps, 1),
+        (one.size, one.mix, _format_rate(one.rate), round(one.beats_per_cycle, 3), round(one.in_gbps, 1),
          round(one.out_gbps, 1), one.stalls, one.merged, one.dropped)
         for one in measured
     ]  # fmt: skip
     tables = (
-        Table(f"throughput; the paper takes {PAPER_GBPS} Gb/s in", heads, rows),
-        Table(f"latency; the paper's last beat of 9036 bytes is out after {PAPER_LATENCY_NS} ns",
+        TextTable(f"throughput; the paper takes {PAPER_GBPS} Gb/s in", heads, rows),
+        TextTable(f"latency; the paper's last beat of 9036 bytes is out after {PAPER_LATENCY_NS} ns",
               ("bytes", "ns to the first beat out", "to the last"),
               [(delay.size, delay.first_ns, delay.last_ns) for delay in latencies]),
     )  # fmt: skip
-    return Report(document, tables, missed)
+    return VerbReport(document, tables, missed)
 
 
-def _rate(rate: int | None) -> str:
+def _format_rate(rate: int | None) -> str:
     return "unconstrained" if rate is None else f"{rate // 10**9} Gb/s"
 
 
-def _missed(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") -> list[str]:
+def _find_missed(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") -> list[str]:
     """Say which goals were not met."""
     missed = []
     for one in measured:
-        what = f"{one.size} B, {one.mix}, output {_rate(one.rate)}"
+        what = f"{one.size} B, {one.mix}, output {_format_rate(one.rate)}"
         if one.size == 256 and one.mix == "all one cluster":
             if one.in_gbps < GOAL_ONE_CLUSTER_256_GBPS:
                 missed.append(f"{what}: {one.in_gbps:.1f} Gb/s, goal {GOAL_ONE_CLUSTER_256_GBPS:.0f}")

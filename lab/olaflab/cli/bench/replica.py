@@ -4,12 +4,12 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
 if TYPE_CHECKING:
-    from olaflab.training.replicas.plan import Outcome, Plan
+    from olaflab.training.replicas.plan import ReplicaOutcome, ReplicaPlan
 
 _COUNTERS = ("results", "gaps", "helps", "helped", "voids", "snapshots", "renewed", "stale", "fell_back")
 
@@ -32,7 +32,7 @@ def command(
     pace: float = option(0.004, "Seconds that a gradient takes.", least=0.0001),
     seed: int = option(1, "Random seed of gradients, times and losses."),
     seconds: float = option(900.0, "Seconds after which a run in wall time has failed.", least=1),
-) -> Report:
+) -> VerbReport:
     """Train replicas and compare their weights bit for bit.
 
     iSwitch's algorithm 1 on a testbed of its own, in mode iswitch-async. In wall time every member is a
@@ -40,32 +40,34 @@ def command(
     differ, or one of them did not end.
     """
     with importing("the bench"):
-        from olaflab.training.replicas.plan import Plan
-    plan = Plan(
+        from olaflab.training.replicas.plan import ReplicaPlan
+    plan = ReplicaPlan(
         members=members, results=results, values=values, h=h or members, staleness=staleness, loss=loss,
         kill=kill, late=late, levels=levels, target=target, pace=pace, seed=seed,
     )  # fmt: skip
-    outcome = _train(plan, virtual, seconds)
+    outcome = _train_replicas(plan, virtual, seconds)
     document = {**asdict(outcome), "equal": outcome.equal, "histogram": outcome.histogram}
-    return Report(document, _parts(plan, outcome, virtual), failed=not outcome.equal)
+    return VerbReport(document, _report_parts(plan, outcome, virtual), failed=not outcome.equal)
 
 
-def _train(plan: "Plan", virtual: bool, seconds: float) -> "Outcome":
+def _train_replicas(plan: "ReplicaPlan", virtual: bool, seconds: float) -> "ReplicaOutcome":
     from olaflab.training.replicas import live
     from olaflab.training.replicas import plan as plans
     from olaflab.training.replicas import plan as simulated
     from olaftest.deployment import using_hosts
 
-    with using_hosts(plans.testbed(plan, "unix" if virtual else "veth"), log_progress, not virtual) as made:
+    with using_hosts(
+        plans.make_testbed(plan, "unix" if virtual else "veth"), log_progress, not virtual
+    ) as made:
         bed, running, namespaces = made
         if virtual:
             with closing(running.virtual_time()) as engine:
-                return simulated.run(engine, bed, plan)
-        with live.Team(bed, plan, namespaces) as team:
-            return team.run(seconds, log_progress)
+                return simulated.run_virtual(engine, bed, plan)
+        with live.ReplicaTeam(bed, plan, namespaces) as team:
+            return team.run_plan(seconds, log_progress)
 
 
-def _parts(plan: "Plan", outcome: "Outcome", virtual: bool) -> list[Any]:
+def _report_parts(plan: "ReplicaPlan", outcome: "ReplicaOutcome", virtual: bool) -> list[Any]:
     rows = [
         (end.name, end.version, end.sha256, *(end.counters[name] for name in _COUNTERS), end.lost)
         for end in outcome.ends
@@ -76,8 +78,8 @@ def _parts(plan: "Plan", outcome: "Outcome", virtual: bool) -> list[Any]:
     whole = max(sum(outcome.histogram), 1)
     rate = plan.results / outcome.seconds if outcome.seconds else 0.0
     return [
-        Table(title, ("member", "steps", "SHA-256 of the weights", *counters, "lost"), rows),
-        Table(f"staleness of {whole} commits with a bound of {plan.staleness}",
+        TextTable(title, ("member", "steps", "SHA-256 of the weights", *counters, "lost"), rows),
+        TextTable(f"staleness of {whole} commits with a bound of {plan.staleness}",
               ("steps old", "commits", "share"),
               [(old, count, f"{count / whole:.1%}") for old, count in enumerate(outcome.histogram)]),
         *(f"error: {problem}" for problem in outcome.problems),

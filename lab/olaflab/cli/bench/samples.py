@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olaflab.verb import EXISTING_FOLDER, FILE, Report, argument, option, verb
+from olaflab.verb import EXISTING_FOLDER, FILE, VerbReport, argument, option, verb
 
 if TYPE_CHECKING:
     from olaflab.pipeline.samples.run import Result
@@ -22,30 +22,30 @@ def command(
     verilog: bool = option(False, "As Verilog, in Verilator, instead of as C++."),
     page: Path | None = option(None, "Markdown file for the results.", type=FILE),
     quiet: bool = option(False, "Do not list the samples that pass.", "-q", "--quiet"),
-) -> Report:
+) -> VerbReport:
     """Run the v1model programs of FOLDER that have an STF file.
 
     Or only NAMES of them. Exit code 1 when a program ran wrongly or the compiler itself failed; a refusal is
     no failure.
     """
-    from olaflab.pipeline.samples.run import OUTCOMES, find, run_all
+    from olaflab.pipeline.samples.run import OUTCOMES, find_samples, run_all
 
-    programs = [program for program in find(folder) if not names or program.stem in names]
+    programs = [program for program in find_samples(folder) if not names or program.stem in names]
     results = []
     for result in run_all(programs, jobs, verilog):
         results.append(result)
         if not as_json and not (quiet and result.outcome == "pass"):
             click.echo(f"{result.outcome:10} {result.name}" + (f": {result.reason}" if result.reason else ""))
     if page is not None:
-        page.write_text(markdown(results, "Verilog" if verilog else "C++"))
+        page.write_text(write_markdown(results, "Verilog" if verilog else "C++"))
     counts = Counter(result.outcome for result in results)
     rows = [{"name": r.name, "outcome": r.outcome, "reason": r.reason} for r in results]
     text = f"{len(results)} run: " + ", ".join(f"{counts[o]} {o}" for o in OUTCOMES if counts[o])
     document = {"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows}
-    return Report(document, [text], failed=bool(counts["wrong"] or counts["defect"]))
+    return VerbReport(document, [text], failed=bool(counts["wrong"] or counts["defect"]))
 
 
-def markdown(results: "Sequence[Result]", form: str) -> str:
+def write_markdown(results: "Sequence[Result]", form: str) -> str:
     """Write a page of the programs that pass, and of the reasons why others do not."""
     done = sorted(results, key=lambda result: result.name)
     passed = [f"`{result.name}`" for result in done if result.outcome == "pass"]

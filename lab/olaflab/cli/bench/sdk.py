@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
@@ -13,7 +13,7 @@ _HEADS = ("values", "with", "worker: CPU µs", "times Olaf's", "server: updates/
 def command(
     updates: int = option(2000, "Updates of the small model in a round; a tenth of the large one.", least=4),
     rounds: int = option(5, "Rounds of each, in turn; the median is shown.", least=1),
-) -> Report:
+) -> VerbReport:
     """Measure the CPU time of an update: the SDK, gRPC and gloo.
 
     Updates of 2,205 and of 137,477 values: with Olaf's SDK, with a parameter server over gRPC that is sent
@@ -22,8 +22,8 @@ def command(
     SDK (pip install ./sdk).
     """
     with importing("the bench"):
-        from olaflab.training.update_cost import costs
-    measured = list(costs(updates, rounds, log_progress))
+        from olaflab.training.update_cost import measure_costs
+    measured = list(measure_costs(updates, rounds, log_progress))
     base = {cost.values: cost for cost in measured if cost.name == "olaf"}
     rows = []
     for cost in measured:
@@ -33,4 +33,6 @@ def command(
             served, ratio = f"{1 / cost.server:.0f}", f"{cost.server / ours.server:.2f}"
         row = (cost.values, cost.name, f"{cost.worker * 1e6:.0f}", f"{cost.worker / ours.worker:.2f}")
         rows.append((*row, served, ratio))
-    return Report([asdict(cost) for cost in measured], [Table("one update over loopback", _HEADS, rows)])
+    return VerbReport(
+        [asdict(cost) for cost in measured], [TextTable("one update over loopback", _HEADS, rows)]
+    )

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from olaflab.verb import Report, Table, argument, option, verb
+from olaflab.verb import TextTable, VerbReport, argument, option, verb
 from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command(
         False, "Instead: instructions of an update, a merged update, a plain frame and an ACK in each part,"
         " in process, counted by valgrind's callgrind: the same in every run.",
     ),
-) -> Report:  # fmt: skip
+) -> VerbReport:  # fmt: skip
     """Measure frames/s through the target software and the twin.
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
@@ -62,18 +62,18 @@ def command(
     from olafctl.targets import testbeds
     from olaflab.pipeline import faults as faulty
     from olaflab.pipeline import twin as throughput
-    from olaftest.deployment import deployed
+    from olaftest.deployment import deployed_testbed
 
     if soak is not None:
-        return _soak(cores or 2, size, soak)
+        return _soak_engine(cores or 2, size, soak)
     if cores is not None:
         return _measure_shards(cores, frames, runs)
     if instructions:
         return _count_instructions(testbed)
-    bed = testbeds.load(testbeds.locate(testbed))
+    bed = testbeds.load_testbed(testbeds.locate_testbed(testbed))
     if faults:
-        survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
-        return Report(
+        survived = faulty.run_faults(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
+        return VerbReport(
             {name: asdict(passed) for name, passed in survived.items()},
             [
                 f"{name:<28}{passed.arrived} of {passed.sent} updates arrived, and all add up"
@@ -81,10 +81,10 @@ def command(
             ],
         )
     results = _measure_in_process(bed, frames)
-    updates = throughput.updates(bed, size)
+    updates = throughput.encode_updates(bed, size)
     with ExitStack() as stack:
         running = {
-            name: stack.enter_context(deployed(replace(bed, target=name), log_progress))
+            name: stack.enter_context(deployed_testbed(replace(bed, target=name), log_progress))
             for name in ("software", "twin")
         }
         if reason := throughput.why_no_veth(running["software"]):
@@ -101,28 +101,28 @@ def command(
             for name in done.runs:
                 if name != "software":
                     results[f"software / {name}, veth"] = {
-                        "ratio": median(done.ratios("software", name)),
+                        "ratio": median(done.ratios_of("software", name)),
                         "ratio_of_processor_time": spent[name] / spent["software"],
                     }
-    return Report(results, [f"{name:<34}{_line(result)}" for name, result in results.items()])
+    return VerbReport(results, [f"{name:<34}{_format_line(result)}" for name, result in results.items()])
 
 
 def _measure_in_process(bed: "Testbed", frames: int) -> dict[str, Any]:
     from olaflab.pipeline import in_process
-    from olaflab.pipeline.twin import updates
+    from olaflab.pipeline.twin import encode_updates
 
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
     for length, each in ((256, bed), (9036, jumbo)):
-        sent = updates(each, length)
+        sent = encode_updates(each, length)
         for target in in_process.QUEUES:
             with in_process.engine_of(each, target, log_progress) as engine:
                 log_progress(f"{target}, {length} bytes, in process")
                 count = frames if target == "software" else frames // 20
-                engine.rate(sent, count // 10)
-                rate = max(engine.rate(sent, count) for _ in range(3))
-                profile = asdict(engine.profile(sent, count // 4))
+                engine.rate_up(sent, count // 10)
+                rate = max(engine.rate_up(sent, count) for _ in range(3))
+                profile = asdict(engine.profile_stages(sent, count // 4))
             results[f"{target}, {length} bytes, in process"] = {
                 "frames_per_second": rate,
                 "gigabits_per_second": rate * length * 8 / 1e9,
@@ -131,7 +131,7 @@ def _measure_in_process(bed: "Testbed", frames: int) -> dict[str, Any]:
     return results
 
 
-def _count_instructions(testbed: str) -> Report:
+def _count_instructions(testbed: str) -> VerbReport:
     from olaflab.pipeline.instructions import count_instructions
 
     counted = count_instructions(testbed, _COUNTED, log_progress)
@@ -140,14 +140,14 @@ def _count_instructions(testbed: str) -> Report:
         (kind, *(round(cost[part]) for part in parts), round(sum(cost.values())))
         for kind, cost in counted.items()
     ]
-    return Report(counted, [Table("Instructions a frame", ("frame", *parts, "all"), rows)])
+    return VerbReport(counted, [TextTable("Instructions a frame", ("frame", *parts, "all"), rows)])
 
 
-def _soak(shards: int, size: int, seconds: float) -> Report:
-    from olaflab.pipeline.shards import soak
+def _soak_engine(shards: int, size: int, seconds: float) -> VerbReport:
+    from olaflab.pipeline.shards import soak_engine
 
-    soaked = soak(shards, size, seconds, log_progress)
-    return Report(
+    soaked = soak_engine(shards, size, seconds, log_progress)
+    return VerbReport(
         vars(soaked),
         [
             f"{soaked.limit:,.0f} frames/s; {soaked.seconds:.0f} s at 90 % of it",
@@ -158,21 +158,21 @@ def _soak(shards: int, size: int, seconds: float) -> Report:
     )
 
 
-def _measure_shards(cores: int, frames: int, runs: int) -> Report:
+def _measure_shards(cores: int, frames: int, runs: int) -> VerbReport:
     """Measure engines of several shards in process, and the copies of an ACK."""
     from olaflab.pipeline import shards
 
     counts = sorted({1 << power for power in range(cores.bit_length())} | {cores})
     results: dict[str, dict[str, float]] = {}
     for size, each in ((256, frames), (9036, frames // 20)):
-        scaling = shards.scaling(counts, size, each, runs, log_progress)
+        scaling = shards.measure_scaling(counts, size, each, runs, log_progress)
         for count in counts:
             hop = scaling.hop.get(count, ())
             results[f"{count} shards, {size} bytes"] = {
                 "frames_per_second": scaling.per_second(count),
-                "times one shard": scaling.ratio(count, of_wall=True),
-                "processor_ns": scaling.ns(count),
-                "times one shard by processor time": scaling.ratio(count, of_wall=False),
+                "times one shard": scaling.ratio_to_one(count, of_wall=True),
+                "processor_ns": scaling.median_ns(count),
+                "times one shard by processor time": scaling.ratio_to_one(count, of_wall=False),
                 "lost": sum(run.lost for run in (*scaling.runs[count], *hop)),
                 "lost between shards": sum(run.between_shards for run in hop),
                 **({"frames_per_second all by a hop": median(run.per_second for run in hop)} if hop else {}),
@@ -180,7 +180,7 @@ def _measure_shards(cores: int, frames: int, runs: int) -> Report:
     for members in (2, 8, 32):
         copies = shards.fan_out(members, 8960, frames // 20 // members, runs, log_progress)
         results[f"ACKs to {members} members, 8960 bytes"] = {"copies_per_second": copies}
-    return Report(
+    return VerbReport(
         results,
         [
             f"{name:<34}{', '.join(f'{what} {value:,.2f}' for what, value in figures.items())}"
@@ -199,7 +199,7 @@ def _over_veths(runs: "Sequence[Rate]") -> dict[str, Any]:
     }
 
 
-def _line(result: dict[str, Any]) -> str:
+def _format_line(result: dict[str, Any]) -> str:
     if "skipped" in result:
         return f"skipped: {result['skipped']}"
     if "ratio" in result:

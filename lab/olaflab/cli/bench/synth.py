@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from olafctl.wire.geometry import BEATS, Geometry
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def command(
     slots: int | None = option(None, "Slots of the queue."),
     beats: int | None = option(None, "64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B."),
     box: bool = option(False, "Instead: OpenNIC's user box around OlafQueue, and its two P4 blocks."),
-) -> Report:
+) -> VerbReport:
     """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
@@ -42,8 +42,8 @@ def command(
     """
     if box:
         return _synthesize_box()
-    from olafswitch.simulation.mapping import version
-    from olaftest.queue.synthesis import synthesize
+    from olafswitch.simulation.mapping import mapper_version
+    from olaftest.queue.synthesis import synthesize_queue
 
     given = {"indices": indices, "slots": slots, "beats": beats}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -51,20 +51,22 @@ def command(
     if not chosen:
         most = BEATS.greatest
         geometries += [Geometry(beats=most), Geometry(indices=1024, slots=512, beats=most)]
-    taken = [synthesize(geometry, log_progress) for geometry in geometries]
-    missed = [goal for one in taken for goal in _missed(one)]
+    taken = [synthesize_queue(geometry, log_progress) for geometry in geometries]
+    missed = [goal for one in taken for goal in _find_missed(one)]
     found = [asdict(one) for one in taken]
-    document = {"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}
-    return Report(document, [f"mapped by {version()}", *(p for one in taken for p in _parts(one))], missed)
+    document = {"yosys": mapper_version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}
+    return VerbReport(
+        document, [f"mapped by {mapper_version()}", *(p for one in taken for p in _report_parts(one))], missed
+    )
 
 
-def _synthesize_box() -> Report:
-    from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
+def _synthesize_box() -> VerbReport:
+    from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize_box
 
     parts = []
     for part in (BOX, *BLOCKS):
         log_progress(f"synthesizing {part}")
-        parts.append(synthesize(part))
+        parts.append(synthesize_box(part))
     missed = [
         f"{one.part}: {one.levels} levels of logic, goal {BOX_LEVELS}"
         for one in parts
@@ -79,14 +81,14 @@ def _synthesize_box() -> Report:
         for one in parts
     ]
     document = {"parts": [asdict(one) for one in parts], "paper_percent": PAPER, "missed": missed}
-    return Report(document, [Table("without OlafQueue", ("", *names, "levels"), rows)], missed)
+    return VerbReport(document, [TextTable("without OlafQueue", ("", *names, "levels"), rows)], missed)
 
 
-def _missed(taken: "Utilisation") -> Sequence[str]:
+def _find_missed(taken: "Utilisation") -> Sequence[str]:
     missed = [
-        f"{taken.percent(resource):.2f} % of the {resource}s, goal {goal} %"
+        f"{taken.percent_of(resource):.2f} % of the {resource}s, goal {goal} %"
         for resource, goal in (GOAL_PERCENT if taken.geometry == Geometry() else {}).items()
-        if taken.percent(resource) > goal
+        if taken.percent_of(resource) > goal
     ]
     most = GOAL_LEVELS if taken.geometry.indices <= Geometry().indices else LARGE_GOAL_LEVELS
     if taken.levels > most:
@@ -97,20 +99,20 @@ def _missed(taken: "Utilisation") -> Sequence[str]:
     return missed
 
 
-def _parts(taken: "Utilisation") -> list[str | Table]:
+def _report_parts(taken: "Utilisation") -> list[str | TextTable]:
     from olafswitch.simulation.mapping import DEVICE
 
     rows = [
         (
             name,
             f"{getattr(taken, name.lower()):,}",
-            round(taken.percent(name), 2),
+            round(taken.percent_of(name), 2),
             PAPER_PERCENT.get(name, "–"),
         )
         for name in DEVICE
     ]
     return [
-        Table(f"OlafQueue of {taken.geometry}", ("", "count", "% of XCU55C", "paper"), rows),
+        TextTable(f"OlafQueue of {taken.geometry}", ("", "count", "% of XCU55C", "paper"), rows),
         f"  of the LUTs {taken.lutram:,} are distributed memory; {taken.carry:,} CARRY4",
         f"  longest path between registers: {taken.levels} levels of logic",
         f"  {len(taken.crossings) or 'no'} paths join two of block memory read, adder stage and output ready",

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-from olaflab.verb import Report, argument, option, verb
+from olaflab.verb import VerbReport, argument, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import Problem
 
@@ -25,7 +25,7 @@ def command(
         None, "Target whose chain is measured over veths as well.", choices=["bmv2"]
     ),
     tree: bool = option(False, "Instead: through all engines of TESTBED in virtual time."),
-) -> Report:
+) -> VerbReport:
     """Measure frames/s through the twin, and next to BMv2.
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED, in virtual time and over veths. The queue is in FIFO mode, so
@@ -39,16 +39,20 @@ def command(
         return _measure_tree(testbed or "multi-hop", frames, size)
     from olafctl.targets import testbeds
     from olaflab.pipeline import twin as throughput
-    from olaftest.deployment import deployed
+    from olaftest.deployment import deployed_testbed
 
-    bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed or "laptop")), target="twin")
-    updates = throughput.updates(bed, size)
+    bed = dataclasses.replace(
+        testbeds.load_testbed(testbeds.locate_testbed(testbed or "laptop")), target="twin"
+    )
+    updates = throughput.encode_updates(bed, size)
     results: dict[str, Any] = {}
     with ExitStack() as stack:
-        running = stack.enter_context(deployed(bed, log_progress))
+        running = stack.enter_context(deployed_testbed(bed, log_progress))
         for name, gap in (("back to back", throughput.line_gap(updates)), ("1 µs apart", 1000)):
             log_progress(f"measuring virtual time, frames {name}")
-            results[f"twin, virtual time, {name}"] = throughput.virtual(running, bed, updates, frames, gap)
+            results[f"twin, virtual time, {name}"] = throughput.measure_virtual(
+                running, bed, updates, frames, gap
+            )
         if reason := throughput.why_no_veth(running):
             results["twin, veth"] = reason
         else:
@@ -58,20 +62,20 @@ def command(
             results |= {f"{name}, veth": made for name, made in done.runs.items()}
             for name in done.runs:
                 if name != "twin":
-                    results[f"twin / {name}, veth"] = done.ratios("twin", name)
-    return Report(
-        {name: _document(result) for name, result in results.items()},
-        [f"{name:<34}{_line(result)}" for name, result in results.items()],
+                    results[f"twin / {name}, veth"] = done.ratios_of("twin", name)
+    return VerbReport(
+        {name: _document_of(result) for name, result in results.items()},
+        [f"{name:<34}{_format_line(result)}" for name, result in results.items()],
     )
 
 
-def _measure_tree(testbed: str, frames: int, size: int) -> Report:
+def _measure_tree(testbed: str, frames: int, size: int) -> VerbReport:
     """Send updates from the first worker of each engine in turn, through FIFO queues without a rate."""
     from olafctl.targets import testbeds
     from olaflab.pipeline import tree
 
-    bed = testbeds.load(testbeds.locate(testbed))
-    done = tree.measure(bed, log_progress, runs=3, count=frames, size=size, gap=_GAP)
+    bed = testbeds.load_testbed(testbeds.locate_testbed(testbed))
+    done = tree.measure_tree(bed, log_progress, runs=3, count=frames, size=size, gap=_GAP)
     same = len({run.digest for run in done}) == 1
     lines = [
         f"{len(bed.engines)} engines: {run.received / run.seconds:,.0f} frames/s, "
@@ -79,20 +83,22 @@ def _measure_tree(testbed: str, frames: int, size: int) -> Report:
         for run in done
     ]
     document = {"engines": len(bed.engines), "identical": same, "runs": [vars(run) for run in done]}
-    return Report(document, lines, () if same else [Problem("two runs of the same updates differ", testbed)])
+    return VerbReport(
+        document, lines, () if same else [Problem("two runs of the same updates differ", testbed)]
+    )
 
 
-def _document(result: Any) -> Any:
+def _document_of(result: Any) -> Any:
     if isinstance(result, str):
         return {"skipped": result}
     if isinstance(result, list):
-        return [_document(each) for each in result]
+        return [_document_of(each) for each in result]
     if isinstance(result, float):
         return result
     return {**vars(result), "frames_per_second": result.per_second}
 
 
-def _line(result: Any) -> str:
+def _format_line(result: Any) -> str:
     if isinstance(result, str):
         return f"skipped: {result}"
     if not isinstance(result, list):

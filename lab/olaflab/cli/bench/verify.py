@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 
 
@@ -15,7 +15,7 @@ def command(
     count: int = option(500, "Systems of --agreement.", least=1),
     seed: int = option(1, "Random seed of --agreement."),
     timeout: float = option(60.0, "Seconds a verdict.", least=0, above=True),
-) -> Report:
+) -> VerbReport:
     """Measure the verifier; without a choice, the paper's cases.
 
     Exit code 1 when a verdict of --agreement differs from exhaustive simulation; one without
@@ -25,19 +25,19 @@ def command(
 
     chosen: dict[str, Iterator[verdicts.Row]] = {}
     if paper or not (scale or agreement):
-        chosen["paper"] = verdicts.paper(runs, timeout)
+        chosen["paper"] = verdicts.time_paper_cases(runs, timeout)
     if scale:
-        chosen["scale"] = verdicts.scale(timeout)
+        chosen["scale"] = verdicts.time_scale_cases(timeout)
     if agreement:
-        chosen["agreement"] = verdicts.agreement(count, seed, log_progress)
+        chosen["agreement"] = verdicts.count_disagreements(count, seed, log_progress)
     results: dict[str, list[verdicts.Row]] = {name: [] for name in chosen}
     for name, rows in chosen.items():
         for row in rows:
             results[name].append(row)
             log_progress("  ".join(f"{key}: {value}" for key, value in row.items()))
     wrong = sum(int(row["disagreeing"]) for row in results.get("agreement", []))
-    return Report(
+    return VerbReport(
         results,
-        [Table(name, [*rows[0]], [[*row.values()] for row in rows]) for name, rows in results.items()],
+        [TextTable(name, [*rows[0]], [[*row.values()] for row in rows]) for name, rows in results.items()],
         [f"{wrong} verdicts differ from exhaustive simulation"] if wrong else (),
     )

@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from olaflab.verb import Report, Table, option, verb
+from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
 if TYPE_CHECKING:
     from olaflab.papers.summary import Estimate
-    from olaflab.weights.plan import Outcome, Plan
+    from olaflab.weights.plan import Plan, WeightsOutcome
 
 _SHARES = (0.014, 0.043, 0.1, 0.5)
 _COUNTS = (2, 8, 32, 128, 256, 1024)
@@ -38,7 +38,7 @@ def command(
     disturbed: bool = option(False, "Measure publish() instead, with and without a slow and a dead player."),
     beside: bool = option(False, "Send each version by other ways, too, over this machine's loopback."),
     codecs: bool = option(False, "Measure the codecs on --values instead; needs no engine."),
-) -> Report:
+) -> VerbReport:
     """Publish weights to players, and compare every bit adopted.
 
     Publisher and players are processes with kernel sockets in network namespaces, as root. Exit code 1
@@ -55,16 +55,16 @@ def command(
         return _measure_publish(plan)
     if fan_out:
         return _measure_fan_out(plan)
-    outcome = _publish(plan, seconds)
+    outcome = _publish_versions(plan, seconds)
     failed = bool(outcome.problems or outcome.wrong)
-    return Report(asdict(outcome), _parts(plan, outcome), failed=failed)
+    return VerbReport(asdict(outcome), _report_parts(plan, outcome), failed=failed)
 
 
-def _measure_fan_out(plan: "Plan") -> Report:
-    from olaflab.weights.fan import measure
+def _measure_fan_out(plan: "Plan") -> VerbReport:
+    from olaflab.weights.fan import measure_fan_out
 
     counts = tuple(count for count in _COUNTS if count <= plan.players)
-    found = measure(plan, counts, (0.0, plan.loss) if plan.loss else (0.0,), log_progress)
+    found = measure_fan_out(plan, counts, (0.0, plan.loss) if plan.loss else (0.0,), log_progress)
     heads = ("players", "loss", "bytes of a version", "sent", "times its frames", "wants a player",
              "ms until all have it", "bytes for a late one")  # fmt: skip
     rows = [
@@ -73,65 +73,72 @@ def _measure_fan_out(plan: "Plan") -> Report:
         for each in found
     ]  # fmt: skip
     title = f"{plan.versions} versions of {plan.values} values, {plan.share:.1%} changed, MTU 1500"
-    return Report([asdict(each) for each in found], [Table(title, heads, rows)])
+    return VerbReport([asdict(each) for each in found], [TextTable(title, heads, rows)])
 
 
-def _measure_publish(plan: "Plan") -> Report:
-    from olaflab.weights.disturbed import measure
+def _measure_publish(plan: "Plan") -> VerbReport:
+    from olaflab.weights.disturbed import measure_disturbed
 
-    found = measure(plan, log_progress)
+    found = measure_disturbed(plan, log_progress)
     rows = [
-        (name, _interval(found.quiet[name]), _interval(found.disturbed[name]),
+        (name, _format_interval(found.quiet[name]), _format_interval(found.disturbed[name]),
          "{:.3f} ({:.3f} … {:.3f})".format(*found.ratio[name]))
         for name in found.quiet
     ]  # fmt: skip
     title = f"publish() of {plan.values} values to {plan.players} players"
-    return Report(asdict(found), [Table(title, ("ms", "all well", "one slow, one dead", "ratio"), rows)])
+    return VerbReport(
+        asdict(found), [TextTable(title, ("ms", "all well", "one slow, one dead", "ratio"), rows)]
+    )
 
 
-def _compare_ways(plan: "Plan") -> Report:
-    from olaflab.weights.beside import measure
+def _compare_ways(plan: "Plan") -> VerbReport:
+    from olaflab.weights.beside import measure_ways
 
-    found = measure(plan, log_progress)
+    found = measure_ways(plan, log_progress)
     heads = ("way", "MB of a version", "ms of processor", "ms until all have it")
     rows = [
-        (one.way, _interval(one.megabytes), _interval(one.processor), _interval(one.milliseconds))
+        (
+            one.way,
+            _format_interval(one.megabytes),
+            _format_interval(one.processor),
+            _format_interval(one.milliseconds),
+        )
         for one in found
     ]
     title = f"{plan.values} values, {plan.share:.1%} changed, {plan.players} players"
-    return Report([asdict(each) for each in found], [Table(title, heads, rows)])
+    return VerbReport([asdict(each) for each in found], [TextTable(title, heads, rows)])
 
 
-def _measure_codecs(plan: "Plan") -> Report:
-    from olaflab.weights.codecs import measure
+def _measure_codecs(plan: "Plan") -> VerbReport:
+    from olaflab.weights.codecs import measure_codecs
 
-    costs = measure(plan.values, _SHARES, plan.seed)
+    costs = measure_codecs(plan.values, _SHARES, plan.seed)
     heads = ("changed", "codec", "bytes per changed value", "encode, GB/s", "decode and apply, GB/s")
     rows = [
         (f"{c.share:.1%}", c.codec, f"{c.bytes_each:.2f}", f"{c.encode:.2f}", f"{c.decode:.2f}")
         for c in costs
     ]
     title = f"codecs on {plan.values} values of 16 bits, one core"
-    return Report([asdict(cost) for cost in costs], [Table(title, heads, rows)])
+    return VerbReport([asdict(cost) for cost in costs], [TextTable(title, heads, rows)])
 
 
-def _interval(found: "Estimate") -> str:
+def _format_interval(found: "Estimate") -> str:
     return f"{found.mean:.3f} ± {found.interval:.3f}"
 
 
-def _publish(plan: "Plan", seconds: float) -> "Outcome":
+def _publish_versions(plan: "Plan", seconds: float) -> "WeightsOutcome":
     from olaflab.weights import live
     from olaflab.weights import plan as plans
     from olaftest.deployment import using_hosts
 
     with (
-        using_hosts(plans.testbed(plan), log_progress) as (bed, _, namespaces),
+        using_hosts(plans.make_testbed(plan), log_progress) as (bed, _, namespaces),
         live.Team(bed, plan, namespaces) as team,
     ):
         return team.run(seconds, log_progress)
 
 
-def _parts(plan: "Plan", outcome: "Outcome") -> list[str | Table]:
+def _report_parts(plan: "Plan", outcome: "WeightsOutcome") -> list[str | TextTable]:
     rows = []
     for one in sorted(outcome.played, key=lambda one: one.name):
         seconds = sorted(one.seconds.values())
@@ -140,7 +147,10 @@ def _parts(plan: "Plan", outcome: "Outcome") -> list[str | Table]:
         rows.append((one.name, len(one.digests), max(one.digests), f"{half:.1f}", f"{most:.1f}", wrong))
     title = f"{plan.players} players, {plan.levels} level(s) of engines ({plan.target}), {plan.loss:.1%} loss"
     heads = ("player", "adopted", "last", "ms to adoption, p50", "p99", "wrong digests")
-    parts: list[str | Table] = [Table(title, heads, rows), *(f"error: {each}" for each in outcome.problems)]
+    parts: list[str | TextTable] = [
+        TextTable(title, heads, rows),
+        *(f"error: {each}" for each in outcome.problems),
+    ]
     if (sent := outcome.published) is not None:
         took = sorted(sent.seconds)
         each = (sent.bytes - 2 * plan.values) / max(sent.changed, 1)

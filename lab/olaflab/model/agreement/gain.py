@@ -13,35 +13,35 @@ from olaf.transport.virtual import VirtualNetwork
 from olafctl.control.serving import parameter_server
 from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.model.gain import Job, Spread, Way, gain, scenario, spread
+from olaflab.model.gain import GainJob, QueueWay, Spread, compare_ways, make_scenario, spread_of_seeds
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario, Trace
 from olaflab.segments import ages_of_oldest_segment
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import EngineMedium, address_of
 from olafswitch.errors import OlafError, Problem
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 
 MS = 1_000_000
 RATE = 1_953_125
 """bit/s: the rate limiter's register holds its multiples exactly."""
 ARRIVAL_CASES = (
-    Job(300, 10 * MS, 10, 1, RATE, 8, 0.0, 1500),
-    Job(300, 2 * MS, 10, 1, RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 6, 15 * RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 12, 5 * RATE, 8, 0.0, 1500),
-    Job(300, 3 * MS, 5, 8, 20 * RATE, 8, 0.0, 1500),
-    Job(60, 1 * MS, 4, 8, 3 * RATE, 8, 0.0, 1500),
-    Job(60, 1 * MS, 4, 8, 3 * RATE, 4, 0.0, 1500),
-    Job(1000, 20 * MS, 3, 2, 3 * RATE, 8, 0.0, 1500),
-    Job(1000, 20 * MS, 3, 3, 3 * RATE, 8, 0.0, 1500),
+    GainJob(300, 10 * MS, 10, 1, RATE, 8, 0.0, 1500),
+    GainJob(300, 2 * MS, 10, 1, RATE, 8, 0.0, 1500),
+    GainJob(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.0, 1500),
+    GainJob(300, 10 * MS, 3, 6, 15 * RATE, 8, 0.0, 1500),
+    GainJob(300, 10 * MS, 3, 12, 5 * RATE, 8, 0.0, 1500),
+    GainJob(300, 3 * MS, 5, 8, 20 * RATE, 8, 0.0, 1500),
+    GainJob(60, 1 * MS, 4, 8, 3 * RATE, 8, 0.0, 1500),
+    GainJob(60, 1 * MS, 4, 8, 3 * RATE, 4, 0.0, 1500),
+    GainJob(1000, 20 * MS, 3, 2, 3 * RATE, 8, 0.0, 1500),
+    GainJob(1000, 20 * MS, 3, 3, 3 * RATE, 8, 0.0, 1500),
 )
 _ARRIVAL_INTERVALS = 120
 _INDICES = 16
@@ -51,8 +51,8 @@ _INDICES = 16
 class ComparedArrivals:
     """One case, one way; ages in ns."""
 
-    job: Job
-    way: Way
+    job: GainJob
+    way: QueueWay
     predicted_loss: float
     measured_loss: float
     """On the twin, as a share of the updates."""
@@ -69,18 +69,20 @@ class ComparedArrivals:
         return abs(self.predicted_age - self.measured_age) <= 0.001 * self.measured_age
 
 
-def compare_arrivals(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[ComparedArrivals]:
+def compare_arrivals(
+    jobs: tuple[GainJob, ...], progress: Callable[[str], None]
+) -> Iterator[ComparedArrivals]:
     """Each job, with FIFO and with Olaf, in both models. Raises OlafError."""
     for number, job in enumerate(jobs):
-        bed = testbed(job)
-        with deployed(bed, progress) as running:
-            for way, mode in ((Way.FIFO, Mode.FIFO), (Way.OLAF, Mode.OLAF)):
+        bed = make_testbed(job)
+        with deployed_testbed(bed, progress) as running:
+            for way, mode in ((QueueWay.FIFO, Mode.FIFO), (QueueWay.OLAF, Mode.OLAF)):
                 progress(f"case {number + 1} of {len(jobs)}: {way}")
                 of_root(running.queues).write("mode", mode.number)
-                yield _compared(job, way, bed, running, number)
+                yield _compare_one(job, way, bed, running, number)
 
 
-def testbed(job: Job) -> Testbed:
+def make_testbed(job: GainJob) -> Testbed:
     """The job's engine, workers and parameter server."""
     beats = max(-(-job.frame_bytes // BEAT_BYTES), BEATS.default)
     text = f"""
@@ -91,15 +93,15 @@ parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, ip: 10.1.0.1,
              values: {job.values}}}]
 """
-    return load("gain.yaml", text)
+    return load_testbed("gain.yaml", text)
 
 
-def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> ComparedArrivals:
+def _compare_one(job: GainJob, way: QueueWay, bed: Testbed, running: Running, seed: int) -> ComparedArrivals:
     length = _ARRIVAL_INTERVALS * job.interval
-    planned = _planned(job, length, seed)
-    predicted = run(_traced(job, way, planned), length, warm_up=length // 10)
-    arrivals = list(_arrivals(planned, job, bed))
-    ages = _ages(running, arrivals, job, bed, length)
+    planned = _plan_frames(job, length, seed)
+    predicted = run(_make_trace(job, way, planned), length, warm_up=length // 10)
+    arrivals = list(_send_order(planned, job, bed))
+    ages = _mean_ages(running, arrivals, job, bed, length)
     measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
     return ComparedArrivals(job, way, predicted.loss, measured, predicted.average_age, ages)
 
@@ -117,7 +119,7 @@ class _Planned:
     segment: int
 
 
-def _planned(job: Job, length: int, seed: int) -> list[_Planned]:
+def _plan_frames(job: GainJob, length: int, seed: int) -> list[_Planned]:
     """Every frame of every update, in order of time; an update's segments follow each other at once.
 
     Phases are random, and so is the segment that a worker's first update begins with; the next update begins
@@ -134,26 +136,26 @@ def _planned(job: Job, length: int, seed: int) -> list[_Planned]:
     return sorted(frames, key=lambda each: (each.time, each.cluster, each.worker))
 
 
-def _traced(job: Job, way: Way, planned: list[_Planned]) -> Scenario:
+def _make_trace(job: GainJob, way: QueueWay, planned: list[_Planned]) -> Scenario:
     """The job's engine, in front of it exactly these frames."""
     columns = {
         name: np.array([getattr(each, name) for each in planned], np.int64)
         for name in ("time", "cluster", "worker", "segment")
     }
-    job_scenario = scenario(job, way, 0)
+    job_scenario = make_scenario(job, way, 0)
     trace = Trace(job_scenario.engines[0].name, size=job.frame_bytes, **columns)
     return replace(job_scenario, sources=(), trace=trace)
 
 
-def _arrivals(planned: list[_Planned], job: Job, bed: Testbed) -> Iterator[TimedFrame]:
+def _send_order(planned: list[_Planned], job: GainJob, bed: Testbed) -> Iterator[TimedFrame]:
     """The frames as a worker sends them."""
     server = bed.parameter_servers[0]
     gradient = np.ones(-(-job.values // job.segments), np.float32)
     for each in planned:
         worker = bed.clusters[each.cluster].workers[each.worker]
         update = OlafFrame(
-            _end(worker),
-            _end(server),
+            _endpoint_of(worker),
+            _endpoint_of(server),
             FrameType.UPDATE,
             0,
             1,
@@ -166,11 +168,13 @@ def _arrivals(planned: list[_Planned], job: Job, bed: Testbed) -> Iterator[Timed
         yield TimedFrame(each.time, worker.port, update.encode())
 
 
-def _end(host: Host) -> Endpoint:
+def _endpoint_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
-def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, length: int) -> float | None:
+def _mean_ages(
+    running: Running, arrivals: list[TimedFrame], job: GainJob, bed: Testbed, length: int
+) -> float | None:
     """ns: the mean over clusters of the average age of what reaches the parameter server."""
     cluster_of = {worker.ip: bed.cluster_of(worker).number for worker in bed.workers}
     received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
@@ -190,9 +194,9 @@ def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, 
 
 
 SDK_CASES = (
-    Job(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500),
-    Job(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.1, 1500),
-    Job(300, 3 * MS, 3, 12, 15 * RATE, 8, 0.1, 1500),
+    GainJob(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500),
+    GainJob(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.1, 1500),
+    GainJob(300, 3 * MS, 3, 12, 15 * RATE, 8, 0.1, 1500),
 )
 SEEDS = range(3)
 """Random seeds of the SDK's runs; a prediction has its own."""
@@ -206,8 +210,8 @@ _SECONDS = 30.0
 class ComparedRuns:
     """One case, one way; ages in ns."""
 
-    job: Job
-    way: Way
+    job: GainJob
+    way: QueueWay
     predicted_loss: Spread
     measured_loss: Spread
     """The SDK's, as a share of the frames."""
@@ -224,39 +228,41 @@ class ComparedRuns:
         )
 
 
-def compare_runs(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[ComparedRuns]:
+def compare_runs(jobs: tuple[GainJob, ...], progress: Callable[[str], None]) -> Iterator[ComparedRuns]:
     """Each job, each way. Raises OlafError."""
     for number, job in enumerate(jobs):
-        predicted = gain(job).outcomes
-        bed = testbed(job)
-        with deployed(bed, progress) as running:
-            for way in Way:
+        predicted = compare_ways(job).outcomes
+        bed = make_testbed(job)
+        with deployed_testbed(bed, progress) as running:
+            for way in QueueWay:
                 progress(f"the SDK, case {number + 1} of {len(jobs)}: {way}")
-                found = [trained(job, way, bed, running, seed) for seed in SEEDS]
-                loss, age = (spread(each) for each in zip(*found, strict=True))
+                found = [run_training(job, way, bed, running, seed) for seed in SEEDS]
+                loss, age = (spread_of_seeds(each) for each in zip(*found, strict=True))
                 yield ComparedRuns(job, way, predicted[way].lost, loss, predicted[way].age, age)
 
 
-def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tuple[float, float | None]:
+def run_training(
+    job: GainJob, way: QueueWay, bed: Testbed, running: Running, seed: int
+) -> tuple[float, float | None]:
     """The share of frames lost, and the mean of the clusters' average ages in ns. Raises OlafError."""
     registers = of_root(running.queues)
-    registers.write("mode", (Mode.FIFO if way is Way.FIFO else Mode.OLAF).number)
+    registers.write("mode", (Mode.FIFO if way is QueueWay.FIFO else Mode.OLAF).number)
     tolerance = 3 * job.interval / 1e9
     random = Random(seed)
     with closing(running.virtual_time()) as engine:
         network = VirtualNetwork(EngineMedium(engine, bed))
-        host, number = address(bed.parameter_servers[0])
+        host, number = address_of(bed.parameter_servers[0])
         server = parameter_server(bed, f"{host}:{number}", Plain, port=network.port((host, number)))
         workers = [
             olaf.Worker(
                 f"{host}:{number}",
                 job.values,
                 segments=job.segments,
-                control=way is Way.CONTROL,
+                control=way is QueueWay.CONTROL,
                 v=1 / tolerance,
                 delta_t=tolerance,
                 seed=random.getrandbits(31),
-                port=network.port(address(worker)),
+                port=network.port(address_of(worker)),
             )
             for worker in bed.workers
         ]
@@ -266,7 +272,7 @@ def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tu
             raise OlafError(Problem("a worker was given no weights by the parameter server", "bench gain"))
         begin = network.time
         for worker in workers:
-            _send(network, worker, job, begin + random.random() * job.interval / 1e9, random)
+            _send_updates(network, worker, job, begin + random.random() * job.interval / 1e9, random)
         network.run(begin + _INTERVALS * job.interval / 1e9)
         ages = [server.age_of_model(cluster.name) for cluster in bed.clusters]
         sent = sum(worker.counters.sent for worker in workers)
@@ -276,13 +282,15 @@ def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tu
     return lost / max(sent, 1), age
 
 
-def _send(network: VirtualNetwork, worker: olaf.Worker, job: Job, turn: float, random: Random) -> None:
+def _send_updates(
+    network: VirtualNetwork, worker: olaf.Worker, job: GainJob, turn: float, random: Random
+) -> None:
     """An update in every interval from ``turn`` on, late by up to the jitter's share of it."""
 
     def offer() -> None:
         worker.offer(gradient, 0.0)
         worker.poll()
-        _send(network, worker, job, turn + job.interval / 1e9, random)
+        _send_updates(network, worker, job, turn + job.interval / 1e9, random)
 
     gradient = np.zeros(job.values, np.float32)
     network.at(max(turn + random.random() * job.jitter * job.interval / 1e9, network.time), offer)

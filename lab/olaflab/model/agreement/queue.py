@@ -14,12 +14,12 @@ from olafctl.queue.registers import IndexSettings, rate_of, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType, Kind
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameKind, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model import iterations
-from olaflab.model.iterations import Approach, Job, Network
+from olaflab.model.iterations import Approach, IterationJob, IterationNetwork
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Engine, Scenario, Source, Trace
+from olaflab.model.scenario import EngineModel, Scenario, Source, Trace
 from olaflab.queue import aggregation
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
@@ -68,7 +68,7 @@ class Speed:
         return self.updates / self.seconds
 
 
-def agreement(
+def compare_random_loads(
     updates: int, seed: int, *, per_load: int = 20_000, progress: Callable[[str], None] = lambda step: None
 ) -> Agreement:
     """Compare both models on ``updates`` random arrivals, ``per_load`` of each random load.
@@ -78,27 +78,27 @@ def agreement(
     library = build_queue(GEOMETRY, progress)
     pick, parts = random.Random(seed), []
     for done in range(0, updates, per_load):
-        parts.append(_compare(QueueModel(library), pick, min(per_load, updates - done)))
+        parts.append(_compare_load(QueueModel(library), pick, min(per_load, updates - done)))
         progress(f"{done + parts[-1].updates} updates compared")
     return Agreement(*(sum(getattr(part, name) for part in parts) for name in Agreement.__dataclass_fields__))
 
 
-def speeds(clusters: int = 1000, workers: int = 10, updates: int = 5_000_000) -> list[Speed]:
+def measure_speeds(clusters: int = 1000, workers: int = 10, updates: int = 5_000_000) -> list[Speed]:
     """Periodic workers before an engine with a slot for every tenth cluster, at several loads."""
     loads = {"idle": 10.0, "output at 0.9 of the load": 0.9, "output at 0.3": 0.3}
     duration = updates * _PERIOD // (clusters * workers)
-    return [_speed(name, clusters, workers, share, duration) for name, share in loads.items()]
+    return [_measure_speed(name, clusters, workers, share, duration) for name, share in loads.items()]
 
 
-def hour(clusters: int = 1000, workers: int = 10) -> Speed:
+def measure_hour(clusters: int = 1000, workers: int = 10) -> Speed:
     """An hour of virtual time with an update of each worker every 100 ms, twice what the output takes."""
-    return _speed("one hour, output at 0.5 of the load", clusters, workers, 0.5, 3600 * _SECOND)
+    return _measure_speed("one hour, output at 0.5 of the load", clusters, workers, 0.5, 3600 * _SECOND)
 
 
-def _speed(name: str, clusters: int, workers: int, share: float, duration: int) -> Speed:
+def _measure_speed(name: str, clusters: int, workers: int, share: float, duration: int) -> Speed:
     size = 1000
     offered = clusters * workers * size * 8 * _SECOND / _PERIOD
-    engine = Engine("engine", slots=max(clusters // 10, 1), rate=offered * share)
+    engine = EngineModel("engine", slots=max(clusters // 10, 1), rate=offered * share)
     sources = tuple(
         Source(cluster, worker, "engine", _PERIOD, jitter=_PERIOD // 10, size=size)
         for cluster in range(clusters)
@@ -109,13 +109,13 @@ def _speed(name: str, clusters: int, workers: int, share: float, duration: int) 
     return Speed(name, result.generated, time.process_time() - begin)
 
 
-def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
+def _compare_load(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     """One random load, through ``model`` from its reset on, which is closed at the end."""
     beats, gigabits = pick.choice(BEATS), pick.choice(RATES)
     mode = pick.choices(list(Mode), (0.55, 0.15, 0.15, 0.15))[0]
     word = rate_word(None if gigabits is None else gigabits * 10**9)
-    trace = _arrivals(pick, updates, beats)
-    engine = Engine("engine", GEOMETRY.slots, rate_of(word), mode=mode)
+    trace = _draw_arrivals(pick, updates, beats)
+    engine = EngineModel("engine", GEOMETRY.slots, rate_of(word), mode=mode)
     ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
         for index in range(GEOMETRY.indices):
@@ -124,7 +124,7 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
             model.registers.configure(index, index, settings)
         model.registers.write("accumulate_quota", engine.quota)
         model.registers.write("rate", word)
-        theirs = _through(model, trace, beats)
+        theirs = _run_verilated(model, trace, beats)
         counters = model.registers.read_all()
     assert ours.receptions is not None
     mine = list(
@@ -143,11 +143,11 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
         frames=len(theirs),
         different_frames=same.count(False) + abs(len(mine) - len(theirs)),
         different_times=late,
-        different_counts=_difference(ours, counters),
+        different_counts=_count_differences(ours, counters),
     )
 
 
-def _arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
+def _draw_arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
     """On the cycle, never before the frame before has arrived, from back to back to far apart."""
     drawn = np.random.default_rng(pick.getrandbits(32))
     most = pick.choice((beats + 2, 2 * beats, 5 * beats, 20 * beats))
@@ -160,11 +160,11 @@ def _arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
         cluster,
         drawn.integers(1, workers + 1, updates),
         beats * BEAT_BYTES,
-        round=_rounds(drawn, cluster, workers),
+        round=_draw_rounds(drawn, cluster, workers),
     )
 
 
-def _rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers: int) -> NDArray[np.int64]:
+def _draw_rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers: int) -> NDArray[np.int64]:
     """Draw the round of each contribution: two of each worker to a round, some too early or late."""
     before = np.zeros(len(cluster), np.int64)
     for each in np.unique(cluster):
@@ -175,7 +175,7 @@ def _rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers: int
     return before
 
 
-def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int, int, int]]:
+def _run_verilated(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int, int, int]]:
     """(cluster, time of the newest update, count, time) of each frame that leaves, in ns."""
     gradient = np.zeros((beats * BEAT_BYTES - GRADIENT_OFFSET) // 4, dtype=np.float32)
     assert trace.round is not None
@@ -183,12 +183,12 @@ def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int
     for seq, at, cluster, worker in zip(*columns, strict=True):
         frame = OlafFrame(_HOST, _HOST, FrameType.UPDATE, 0, 1, seq, 0.0, at, gradient).encode()
         sidecar = Sidecar(
-            len(frame), kind=Kind.UPDATE, cluster=cluster, index=cluster, worker=worker, member=worker
+            len(frame), kind=FrameKind.UPDATE, cluster=cluster, index=cluster, worker=worker, member=worker
         )
         model.offer(sidecar, frame, at // CYCLE_NS)
     model.settle(_SETTLE)
     left = []
-    for departure in model.take():
+    for departure in model.take_departures():
         frame_out = OlafFrame.decode(departure.frame)
         left.append(
             (departure.sidecar.cluster, frame_out.gen_time, frame_out.count, (departure.last + 1) * CYCLE_NS)
@@ -196,7 +196,7 @@ def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int
     return left
 
 
-def _difference(ours: Result, counters: dict[str, int]) -> int:
+def _count_differences(ours: Result, counters: dict[str, int]) -> int:
     mine = ours.engines["engine"]
     return sum(abs(mine[name] - counters[name]) for name in mine if name in counters)
 
@@ -213,13 +213,13 @@ class Compared:
     modelled: float
 
 
-def compare(library: Path, size: int, racks: Sequence[int]) -> Compared:
+def compare_gradient(library: Path, size: int, racks: Sequence[int]) -> Compared:
     """Both, without hosts' software, over links of one rate; racks but the last are of one size.
 
     Raises OlafError when a result of the Verilated queue is not the exact sum, or does not come.
     """
     whole = -(-size // 4) * 4
-    network = Network(
+    network = IterationNetwork(
         each_rack=racks[0] if len(racks) > 1 else 0,
         rate=aggregation.RATE,
         trunk=aggregation.RATE,
@@ -228,7 +228,7 @@ def compare(library: Path, size: int, racks: Sequence[int]) -> Compared:
         slots=aggregation.GEOMETRY.slots,
         quota=aggregation.QUOTA,
     )
-    course = iterations.run(Job(Approach.ENGINE, sum(racks), [whole], network=network))
+    course = iterations.simulate_job(IterationJob(Approach.ENGINE, sum(racks), [whole], network=network))
     # Virtual time is of whole picoseconds in one and of floating nanoseconds in the other.
-    verilated = round(aggregation.rounds(library, size, racks), 3)
+    verilated = round(aggregation.time_round(library, size, racks), 3)
     return Compared(sum(racks), len(racks), size, verilated, round(float(course.updates[0]), 3))

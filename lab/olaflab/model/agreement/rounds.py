@@ -24,14 +24,14 @@ from olaflab.model.agreement.tree import (
     FASTER,
     FIRST,
     Timed,
-    difference,
+    count_differences,
     end_of,
     engines_at,
     timed_difference,
 )
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Engine, Scenario, Trace
-from olaftest.deployment import deployed
+from olaflab.model.scenario import EngineModel, Scenario, Trace
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import CYCLE_NS
 
@@ -88,9 +88,9 @@ def rounds_agreement(
     """
     pick, spread = random.Random(seed), _in_rounds(testbed, far)
     parts = list[RoundsAgreement]()
-    with deployed(spread, progress) as running:
+    with deployed_testbed(spread, progress) as running:
         for done in range(0, contributions, per_load):
-            parts.append(_compare(spread, running, pick, min(per_load, contributions - done)))
+            parts.append(_compare_load(spread, running, pick, min(per_load, contributions - done)))
             progress(f"{sum(part.contributions for part in parts)} contributions compared")
     names = RoundsAgreement.__dataclass_fields__
     total = RoundsAgreement(*(sum(getattr(part, name) for part in parts) for name in names))
@@ -118,7 +118,9 @@ def _in_rounds(testbed: Testbed, far: bool) -> Testbed:
     return replace(testbed, engines=(root, *testbed.engines[1:]), clusters=clusters, links=links)
 
 
-def _compare(testbed: Testbed, running: Running, pick: random.Random, contributions: int) -> RoundsAgreement:
+def _compare_load(
+    testbed: Testbed, running: Running, pick: random.Random, contributions: int
+) -> RoundsAgreement:
     """One random load through both."""
     size = BEAT_BYTES * pick.randint(2, testbed.beats)
     faster = pick.choice(FASTER)
@@ -131,14 +133,14 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
         )
         for engine in engines_at(testbed, faster)
     )
-    trace = _arrivals(testbed, engines, pick, contributions, size)
+    trace = _draw_arrivals(testbed, engines, pick, contributions, size)
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED + sum(engine.link.delay for engine in engines)
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
-        _set(running.queues[engine.name], testbed, engine)
-    theirs = _through(running, testbed, trace)
-    mine = _results(ours)
+        _with_settings(running.queues[engine.name], testbed, engine)
+    theirs = _run_twin(running, testbed, trace)
+    mine = _model_results(ours)
     of_members = [
         (timed_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker)
         for worker in testbed.workers
@@ -149,7 +151,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
         results=sum(len(theirs[cluster.workers[0].replica]) for cluster in testbed.clusters),
         copies=sum(map(len, theirs.values())),
         different_copies=len(theirs[_STRAY]) + sum(different for (different, _), _ in of_members),
-        different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
+        different_counts=sum(count_differences(ours, name, one) for name, one in running.queues.items()),
         latest=max(
             (
                 late
@@ -161,7 +163,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     )
 
 
-def _results(ours: Result) -> Mapping[int, Sequence[Timed]]:
+def _model_results(ours: Result) -> Mapping[int, Sequence[Timed]]:
     """Ours, by cluster."""
     seen = ours.receptions
     assert seen is not None
@@ -173,8 +175,8 @@ def _results(ours: Result) -> Mapping[int, Sequence[Timed]]:
     return found
 
 
-def _arrivals(
-    testbed: Testbed, engines: Sequence[Engine], pick: random.Random, contributions: int, size: int
+def _draw_arrivals(
+    testbed: Testbed, engines: Sequence[EngineModel], pick: random.Random, contributions: int, size: int
 ) -> Trace:
     """On the cycle. Every index has its rounds, to which each member contributes at a random time; what goes
     the shorter way is sent later, so that a round meets at the top."""
@@ -194,7 +196,7 @@ def _arrivals(
         begin = FIRST + drawn.uniform(0, gap)
         for worker in cluster.workers:
             home = topology.home(worker)
-            sent, numbers = _sent(drawn, rounds)
+            sent, numbers = _draw_contributions(drawn, rounds)
             late = drawn.uniform(0, spread, len(sent)) + max(ways.values()) - ways[home]
             cycles = (begin + sent * gap + late) // CYCLE_NS
             rows += (
@@ -207,7 +209,9 @@ def _arrivals(
     return Trace(home_, at, of, worker_, size, round_, segment_)
 
 
-def _sent(drawn: np.random.Generator, rounds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draw_contributions(
+    drawn: np.random.Generator, rounds: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """In which of ``rounds`` a member contributes, and the number in each contribution, from 1 on."""
     sent = np.flatnonzero(drawn.random(rounds) >= _MISSING)
     sent = np.concatenate([sent, sent[drawn.random(len(sent)) < _REPEATED]])
@@ -215,7 +219,7 @@ def _sent(drawn: np.random.Generator, rounds: int) -> tuple[NDArray[np.int64], N
     return sent, 2 + sent + wrong
 
 
-def _ways_up(engines: Sequence[Engine], size: int) -> Mapping[str, float]:
+def _ways_up(engines: Sequence[EngineModel], size: int) -> Mapping[str, float]:
     """ns that a frame takes on the links from each engine to the root."""
     by_name = {engine.name: engine for engine in engines}
 
@@ -226,7 +230,7 @@ def _ways_up(engines: Sequence[Engine], size: int) -> Mapping[str, float]:
     return {name: way(name) for name in by_name}
 
 
-def _set(registers: Registers, testbed: Testbed, engine: Engine) -> None:
+def _with_settings(registers: Registers, testbed: Testbed, engine: EngineModel) -> None:
     """The settings of a deployment, with the engine's rate and quota."""
     topology = Topology(testbed)
     here = next(one for one in testbed.engines if one.name == engine.name)
@@ -237,11 +241,11 @@ def _set(registers: Registers, testbed: Testbed, engine: Engine) -> None:
     registers.write("accumulate_quota", engine.quota)
 
 
-def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, Sequence[Timed]]:
+def _run_twin(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, Sequence[Timed]]:
     """What each of the twin's members receives, by its replica id."""
     found = defaultdict[int, list[Timed]](list)
     hosts = {(worker.port, worker.mac): worker for worker in testbed.workers}
-    for left in running.replay(_contributions(testbed, trace)):
+    for left in running.replay(_make_contributions(testbed, trace)):
         frame = OlafFrame.decode(left.frame)
         member = hosts.get((left.port, frame.destination.mac))
         stray = member is None or frame.frame_type is not FrameType.RESULT
@@ -251,7 +255,7 @@ def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, S
     return found
 
 
-def _contributions(testbed: Testbed, trace: Trace) -> Iterator[TimedFrame]:
+def _make_contributions(testbed: Testbed, trace: Trace) -> Iterator[TimedFrame]:
     address = testbed.root.address
     assert address is not None and trace.round is not None and trace.segment is not None
     to = Endpoint(default_mac(address), address, testbed.udp_port)

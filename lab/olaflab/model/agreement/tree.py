@@ -17,8 +17,8 @@ from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import engines_of
 from olaflab.model.run import Result, run
-from olaflab.model.scenario import Engine, Scenario, Trace
-from olaftest.deployment import deployed
+from olaflab.model.scenario import EngineModel, Scenario, Trace
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import CYCLE_NS
 
@@ -68,42 +68,46 @@ def tree_agreement(
     output takes. Raises OlafError when the twin cannot be deployed.
     """
     pick, parts = random.Random(seed), list[TreeAgreement]()
-    with deployed(testbed, progress) as running:
+    with deployed_testbed(testbed, progress) as running:
         for done in range(0, updates, per_load):
-            parts.append(_compare(testbed, running, pick, min(per_load, updates - done)))
+            parts.append(_compare_load(testbed, running, pick, min(per_load, updates - done)))
             progress(f"{done + parts[-1].updates} updates compared")
     names = TreeAgreement.__dataclass_fields__
     total = TreeAgreement(*(sum(getattr(part, name) for part in parts) for name in names))
     return replace(total, latest=max(part.latest for part in parts))
 
 
-def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: int) -> TreeAgreement:
+def _compare_load(testbed: Testbed, running: Running, pick: random.Random, updates: int) -> TreeAgreement:
     """One random load through both."""
     size = BEAT_BYTES * pick.randint(2, min(engine.beats for engine in testbed.engines))
     faster, mode = pick.choice(FASTER), Mode.FIFO if pick.random() < 0.2 else Mode.OLAF
     engines = tuple(replace(engine, mode=mode, modes={}) for engine in engines_at(testbed, faster))
     senders = {
-        name: [worker for cluster in _opportunistic(testbed) for worker in _at(testbed, name, cluster)]
+        name: [
+            worker
+            for cluster in _make_opportunistic(testbed)
+            for worker in _engine_at(testbed, name, cluster)
+        ]
         for name in (engine.name for engine in engines)
     }
-    trace, sent = _arrivals(testbed, engines, senders, pick, updates, size)
+    trace, sent = _draw_arrivals(testbed, engines, senders, pick, updates, size)
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
-        _set(running.queues[engine.name], engine, _opportunistic(testbed))
-    theirs = _through(running, testbed, trace, sent)
-    different, latest = timed_difference(_received(ours), theirs)
+        _with_settings(running.queues[engine.name], engine, _make_opportunistic(testbed))
+    theirs = _run_twin(running, testbed, trace, sent)
+    different, latest = timed_difference(_model_receptions(ours), theirs)
     return TreeAgreement(
         updates=updates,
         frames=len(theirs),
         different_frames=different,
-        different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
+        different_counts=sum(count_differences(ours, name, one) for name, one in running.queues.items()),
         latest=latest,
     )
 
 
-def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
+def engines_at(testbed: Testbed, faster: int) -> tuple[EngineModel, ...]:
     """The testbed's so many times as fast, at rates that the register holds exactly."""
     return tuple(
         replace(engine, rate=rate_of(rate_word(rate)))
@@ -112,18 +116,18 @@ def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
     )
 
 
-def _opportunistic(testbed: Testbed) -> Sequence[Cluster]:
+def _make_opportunistic(testbed: Testbed) -> Sequence[Cluster]:
     return [cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums]
 
 
-def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
+def _engine_at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
     topology = Topology(testbed)
     return [worker for worker in cluster.workers if topology.home(worker) == engine]
 
 
-def _arrivals(
+def _draw_arrivals(
     testbed: Testbed,
-    engines: Sequence[Engine],
+    engines: Sequence[EngineModel],
     senders: Mapping[str, Sequence[Member]],
     pick: random.Random,
     updates: int,
@@ -154,13 +158,13 @@ def _arrivals(
     return trace, sent
 
 
-def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> None:
+def _with_settings(registers: Registers, engine: EngineModel, clusters: Sequence[Cluster]) -> None:
     for cluster in clusters:
         registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(engine.mode))
     registers.write("rate", rate_word(round(engine.rate or 0)))
 
 
-def _through(running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]) -> Sequence[Timed]:
+def _run_twin(running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]) -> Sequence[Timed]:
     """What the twin's parameter server receives."""
     server = testbed.parameter_servers[0]
     gradient = np.zeros((trace.size - GRADIENT_OFFSET) // 4, np.float32)
@@ -184,7 +188,7 @@ def end_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
-def _received(ours: Result) -> Sequence[Timed]:
+def _model_receptions(ours: Result) -> Sequence[Timed]:
     """What our parameter server receives."""
     seen = ours.receptions
     assert seen is not None
@@ -204,6 +208,6 @@ def timed_difference(mine: Sequence[Timed], theirs: Sequence[Timed]) -> tuple[in
     return sum(map(abs, missing.values())), max(late, default=0)
 
 
-def difference(ours: Result, engine: str, registers: Registers) -> int:
+def count_differences(ours: Result, engine: str, registers: Registers) -> int:
     mine, theirs = ours.engines[engine], registers.read_all()
     return sum(abs(mine[name] - theirs[name]) for name in mine if name in theirs)

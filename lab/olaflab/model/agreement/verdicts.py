@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.question import Violation, scope, violation
+from olafctl.membership.objective import Objective, ObjectiveKind
+from olafctl.verify.question import Violation, find_scope, find_violation
 from olafctl.verify.schedules import every_schedule
-from olafctl.verify.simulation import simulate
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission, periodic
-from olafctl.verify.verdict import Answer, Verdict, verify
+from olafctl.verify.simulation import simulate_schedule
+from olafctl.verify.system import ClusterFlow, Slope, SlotFreed, System, Transmission, make_periodic
+from olafctl.verify.verdict import Verdict, VerdictAnswer, verify_objective
 from olafswitch.errors import BadInput
 
 MS = 1_000_000
@@ -28,7 +28,7 @@ def paper_system(periods: tuple[int, ...], slots: int, service: int = 2, updates
     The paper gives no Q_max: 8 (OLAF §8) leaves two clusters uncontrolled, 1 puts them under control.
     """
     return System(
-        tuple(periodic(f"C{index}", period * MS) for index, period in enumerate(periods, 1)),
+        tuple(make_periodic(f"C{index}", period * MS) for index, period in enumerate(periods, 1)),
         service=service * MS,
         slots=slots,
         updates=updates,
@@ -48,47 +48,47 @@ PAPER = {
 """The paper's two cases, under each reading of what it leaves open."""
 
 
-def fairness(bound: int | Fraction) -> Objective:
+def fairness_objective(bound: int | Fraction) -> Objective:
     """Average peak ages at most ``bound`` ms apart."""
-    return Objective(Kind.FAIRNESS, Fraction(bound) * MS)
+    return Objective(ObjectiveKind.FAIRNESS, Fraction(bound) * MS)
 
 
-def peak(bound: int) -> Objective:
+def peak_objective(bound: int) -> Objective:
     """Peak ages of at most ``bound`` ms."""
-    return Objective(Kind.PEAK, Fraction(bound * MS))
+    return Objective(ObjectiveKind.PEAK, Fraction(bound * MS))
 
 
 def half_slow(count: int, updates: int) -> tuple[System, Objective]:
     """Half the clusters every 100 ms, half every 300 ms, p/C = 2 ms; fair up to what is inevitable."""
     periods = (100,) * (count // 2) + (300,) * (count - count // 2)
-    return paper_system(periods, count, updates=updates), fairness(200 + 2 * (count - 1))
+    return paper_system(periods, count, updates=updates), fairness_objective(200 + 2 * (count - 1))
 
 
 def all_alike(count: int, updates: int) -> tuple[System, Objective]:
     """All clusters every 100 ms, p/C = 2 ms; peaks of at most a period and all others' services."""
-    return paper_system((100,) * count, count, updates=updates), peak(100 + 2 * (count - 1))
+    return paper_system((100,) * count, count, updates=updates), peak_objective(100 + 2 * (count - 1))
 
 
-def overloaded(count: int, updates: int) -> tuple[System, Objective]:
+def overloaded_system(count: int, updates: int) -> tuple[System, Objective]:
     """All clusters every 100 ms at 1.6 times the output's rate; a bound that bounded waiting misses."""
     service = 160 // count
-    return paper_system((100,) * count, count, service=service, updates=updates), peak(
+    return paper_system((100,) * count, count, service=service, updates=updates), peak_objective(
         100 + service * count * 9 // 10
     )
 
 
-def controlled(count: int, updates: int) -> tuple[System, Objective]:
+def controlled_system(count: int, updates: int) -> tuple[System, Objective]:
     """Half as many slots as clusters at 0.8 of the output's rate, for all outcomes; no age beyond half the
     horizon."""
     system = paper_system((100,) * count, count // 2, service=80 // count, updates=updates)
-    return system, peak(50 * updates)
+    return system, peak_objective(50 * updates)
 
 
 SCALE = {
     "all alike, peak": all_alike,
     "half slow, fairness": half_slow,
-    "overloaded, peak": overloaded,
-    "controlled, peak": controlled,
+    "overloaded, peak": overloaded_system,
+    "controlled, peak": controlled_system,
 }
 
 
@@ -97,7 +97,7 @@ _MOST_SCHEDULES = 20_000
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VerdictComparison:
     """One random question: the solver's verdict and that of simulating every schedule."""
 
     system: System
@@ -107,26 +107,30 @@ class Comparison:
     violating: int
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the solver came to a verdict in time."""
-        return self.verdict.answer is not Answer.UNKNOWN
+        return self.verdict.answer is not VerdictAnswer.UNKNOWN
 
     @property
     def agrees(self) -> bool:
         """Same answer, and a reject's schedule replays to the violation claimed."""
-        expected = Answer.REJECT if self.violating else Answer.ACCEPT
-        return self.verdict.answer is expected and (expected is Answer.ACCEPT or self._replays())
+        expected = VerdictAnswer.REJECT if self.violating else VerdictAnswer.ACCEPT
+        return self.verdict.answer is expected and (
+            expected is VerdictAnswer.ACCEPT or self._schedule_replays()
+        )
 
-    def _replays(self) -> bool:
+    def _schedule_replays(self) -> bool:
         found = self.verdict.counterexample
         if found is None:
             return False
-        run = simulate(found.schedule)
-        again: Violation | None = violation(self.objective, run.outcome, scope(self.system, self.objective))
+        run = simulate_schedule(found.schedule)
+        again: Violation | None = find_violation(
+            self.objective, run.outcome, find_scope(self.system, self.objective)
+        )
         return again == found.violation and not run.impossible
 
 
-def compare(count: int, seed: int) -> Iterator[Comparison]:
+def compare_random_systems(count: int, seed: int) -> Iterator[VerdictComparison]:
     """``count`` random systems and objectives, from a seed; times are a few nanoseconds."""
     chance = random.Random(seed)
     while count:
@@ -135,18 +139,18 @@ def compare(count: int, seed: int) -> Iterator[Comparison]:
             continue
         objective = random_objective(chance, system)
         try:
-            inside = scope(system, objective)
+            inside = find_scope(system, objective)
         except BadInput:
             continue  # about a cluster that has no peak
         schedules = violating = 0
         for schedules, (_, outcome) in enumerate(every_schedule(system), 1):
-            violating += violation(objective, outcome, inside) is not None
+            violating += find_violation(objective, outcome, inside) is not None
             if schedules > _MOST_SCHEDULES:
                 break
         else:
             count -= 1
-            verdict = verify(system, objective, 60, guessing=chance.random() < 0.3)
-            yield Comparison(system, objective, verdict, schedules, violating)
+            verdict = verify_objective(system, objective, 60, guessing=chance.random() < 0.3)
+            yield VerdictComparison(system, objective, verdict, schedules, violating)
 
 
 def random_system(chance: random.Random) -> System | None:
@@ -159,7 +163,7 @@ def random_system(chance: random.Random) -> System | None:
         low = chance.randrange(period)
         phase = (0, period - 1) if chance.random() < 0.5 else (low, chance.randint(low, period - 1))
         jitter = chance.randint(0, 2) if late else 0
-        clusters.append(Cluster("abc"[index], period, phase, chance.choice([1, 1, 1, 2]), jitter))
+        clusters.append(ClusterFlow("abc"[index], period, phase, chance.choice([1, 1, 1, 2]), jitter))
     try:
         return System(
             tuple(clusters),
@@ -180,11 +184,11 @@ def random_system(chance: random.Random) -> System | None:
 def random_objective(chance: random.Random, system: System) -> Objective:
     """Any kind, a bound near what small systems come to, on all clusters or some."""
     names = [cluster.name for cluster in system.clusters]
-    kind = chance.choice(list(Kind))
-    needed = 2 if kind is Kind.FAIRNESS else 1
+    kind = chance.choice(list(ObjectiveKind))
+    needed = 2 if kind is ObjectiveKind.FAIRNESS else 1
     some = len(names) >= needed and chance.random() < 0.3
     clusters = tuple(chance.sample(names, needed)) if some else ()
-    bound = Fraction(chance.randint(0, 8 if kind is Kind.FAIRNESS else 24), chance.choice([1, 2]))
+    bound = Fraction(chance.randint(0, 8 if kind is ObjectiveKind.FAIRNESS else 24), chance.choice([1, 2]))
     return Objective(kind, bound, clusters)
 
 
@@ -192,12 +196,12 @@ Row = dict[str, str | int | float]
 """A measurement by column name."""
 
 
-def paper(runs: int, timeout: float) -> Iterator[Row]:
+def time_paper_cases(runs: int, timeout: float) -> Iterator[Row]:
     """The paper's two cases (OLAF §6) under each reading of what it leaves open; medians of ``runs``."""
     for bound in (EPSILON, EPSILON_SECONDS):
-        objective = Objective(Kind.FAIRNESS, bound)
+        objective = Objective(ObjectiveKind.FAIRNESS, bound)
         for name, system in PAPER.items():
-            verdicts = [verify(system, objective, timeout) for _ in range(runs)]
+            verdicts = [verify_objective(system, objective, timeout) for _ in range(runs)]
             answers = sorted({verdict.answer.value for verdict in verdicts})
             seconds = statistics.median(verdict.seconds for verdict in verdicts)
             yield {
@@ -208,13 +212,13 @@ def paper(runs: int, timeout: float) -> Iterator[Row]:
             }
 
 
-def scale(timeout: float) -> Iterator[Row]:
+def time_scale_cases(timeout: float) -> Iterator[Row]:
     """Four kinds of question over the number of clusters and the horizon."""
     for name, make in SCALE.items():
         for clusters in (2, 4, 8, 16):
             for updates in (10, 20, 40):
                 system, objective = make(clusters, updates)
-                verdict = verify(system, objective, timeout)
+                verdict = verify_objective(system, objective, timeout)
                 yield {
                     "case": name,
                     "clusters": clusters,
@@ -224,15 +228,15 @@ def scale(timeout: float) -> Iterator[Row]:
                 }
 
 
-def agreement(count: int, seed: int, progress: Callable[[str], None]) -> Iterator[Row]:
+def count_disagreements(count: int, seed: int, progress: Callable[[str], None]) -> Iterator[Row]:
     """How many verdicts on random small systems differ from simulating every schedule."""
     done = rejected = schedules = undecided = wrong = 0
-    for comparison in compare(count, seed):
+    for comparison in compare_random_systems(count, seed):
         done += 1
-        rejected += comparison.verdict.answer is Answer.REJECT
+        rejected += comparison.verdict.answer is VerdictAnswer.REJECT
         schedules += comparison.schedules
-        undecided += not comparison.decided
-        if comparison.decided and not comparison.agrees:
+        undecided += not comparison.is_decided
+        if comparison.is_decided and not comparison.agrees:
             wrong += 1
             progress(f"disagree: {comparison.system} {comparison.objective}")
         if done % 50 == 0:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from olaflab.papers.artos.model import Costs
+from olaflab.papers.artos.model import ModelCosts
 
 GAMES = ("pong", "breakout")
 STEPS, _EPOCHS, _PARTS = 512, 4, 4
@@ -23,10 +23,10 @@ class Atari:
     played: float
     """With actions that the network chooses."""
     learnt: float
-    paper: float = Costs.play
+    paper: float = ModelCosts.play
 
 
-def measure(game: str, repeats: int) -> Atari:
+def measure_game(game: str, repeats: int) -> Atari:
     """Measure the network and the preprocessing that the paper has from CleanRL. Raises ImportError."""
     import torch
     from ale_py.vector_env import AtariVectorEnv
@@ -35,7 +35,7 @@ def measure(game: str, repeats: int) -> Atari:
     torch.manual_seed(1)
     environment: Any = AtariVectorEnv(game, num_envs=1, num_threads=1)
     actions = int(environment.single_action_space.n)
-    network = _network(torch, actions + 1)
+    network = _make_network(torch, actions + 1)
     optimizer = torch.optim.Adam(network.parameters(), 2.5e-4)
     random = np.random.default_rng(1)
     rows = np.zeros((STEPS, 4, 84, 84), np.uint8)
@@ -61,12 +61,12 @@ def measure(game: str, repeats: int) -> Atari:
 
     try:
         ways = (lambda: play(False), lambda: play(True), learn)
-        return Atari(game, *(min(_seconds(way) for _ in range(repeats)) for way in ways))
+        return Atari(game, *(min(_cpu_seconds(way) for _ in range(repeats)) for way in ways))
     finally:
         environment.close()
 
 
-def _network(torch: Any, outputs: int) -> Any:
+def _make_network(torch: Any, outputs: int) -> Any:
     """Three convolutions and 512 units, in 1.7 million values."""
     nn = torch.nn
     layers: list[Any] = []
@@ -75,7 +75,7 @@ def _network(torch: Any, outputs: int) -> Any:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, outputs))
 
 
-def _seconds(way: Any) -> float:
+def _cpu_seconds(way: Any) -> float:
     began = time.process_time()
     way()
     return time.process_time() - began

@@ -7,20 +7,20 @@ import torch
 from olaf.torch import flat
 from olaf.torch.importance import clipped
 
-from olaflab.papers.play import games, play
+from olaflab.papers.play import make_games, play_steps
 
 ACTORS, STEPS = 16, 128
 """The paper's actors, and a quarter of its steps in a block."""
 _RATE, _EPOCHS, _ROWS, _CLIP, _ENTROPY, _VALUE, _NORM = 1e-3, 4, 256, 0.1, 0.01, 0.5, 0.5
 
 
-class ProximalPolicy:
+class BreakoutPolicy:
     """Sixteen actors and a learner, whose rate falls to nothing over so many updates."""
 
     def __init__(self, seed: int, updates: int) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        self._games = games("breakout", ACTORS, seed)
+        self._games = make_games("breakout", ACTORS, seed)
         self._agent = self._games.agent()
         self._parameters = list(self._agent.parameters())
         self._optimizer = torch.optim.Adam(self._parameters, _RATE, eps=1e-5)
@@ -41,7 +41,7 @@ class ProximalPolicy:
     def play(self, weights: Any, version: int) -> None:
         """Algorithm."""
         with flat.holding(self._parameters, weights):
-            rows, ended = play(self._games, self._agent, STEPS)
+            rows, ended = play_steps(self._games, self._agent, STEPS)
         self._waiting.append(rows)
         self.scores += [float(np.mean(ended))] if ended else self.scores[-1:] or [0.0]
 
@@ -53,7 +53,7 @@ class ProximalPolicy:
         self._learnt += 1
         for _ in range(_EPOCHS):
             for part in torch.randperm(ACTORS * STEPS).split(_ROWS):
-                self._update(rows.part(part))
+                self._update_weights(rows.part(part))
 
     def score(self) -> float:
         """Algorithm."""
@@ -63,7 +63,7 @@ class ProximalPolicy:
         """End the games."""
         self._games.close()
 
-    def _update(self, rows: Any) -> None:
+    def _update_weights(self, rows: Any) -> None:
         policy, values = self._agent.both(rows.observations)
         ratio = (policy.log_prob(rows.actions) - rows.behaviour).exp()
         advantages = (rows.advantages - rows.advantages.mean()) / (rows.advantages.std() + 1e-8)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
 from olaflab.papers.artos import ways
-from olaflab.papers.artos.model import Costs
+from olaflab.papers.artos.model import ModelCosts
 from olaflab.papers.artos.over_link import Carried
-from olaflab.papers.artos.tables import MEASURED, Line
+from olaflab.papers.artos.tables import MEASURED, ModelLine
 from olaflab.papers.figure import Points
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PAPER = {
 """Times Ray's; what the paper calls Lambda is given in times ARTOS."""
 
 
-def lines(carried: Sequence[Carried]) -> Iterator[Line]:
+def compare_transfers(carried: Sequence[Carried]) -> Iterator[ModelLine]:
     """Transfers of 16 blocks beside the paper's; nothing without them, or without Ray.
 
     Playing and learning are the cost model's.
@@ -33,9 +33,9 @@ def lines(carried: Sequence[Carried]) -> Iterator[Line]:
     ray, store = found[ways.RAY, False], found[ways.STORE, False]
     apart, beside = found[ways.OLAF, False], found[ways.OLAF, True]
     rows = (
-        ("figure 4", "Ray, transfer of 32 actors × 512 steps", 49.97, _share(ray, 32, 1)),
-        ("figure 4b", "Ray, transfer of 16 actors × 1024 steps", 34.67, _share(ray, 16, 2)),
-        ("figure 6", "Redis, transfer of 32 actors × 512 steps", 78.65, _share(store, 32, 1)),
+        ("figure 4", "Ray, transfer of 32 actors × 512 steps", 49.97, _transfer_share(ray, 32, 1)),
+        ("figure 4b", "Ray, transfer of 16 actors × 1024 steps", 34.67, _transfer_share(ray, 16, 2)),
+        ("figure 6", "Redis, transfer of 32 actors × 512 steps", 78.65, _transfer_share(store, 32, 1)),
         ("figure 6", "Redis, more than Ray", 382.09, 100 * (store / ray - 1)),
         ("figure 15a", "pipelining, of the transfer", -11.76, 100 * (beside / apart - 1)),
         ("figure 15a", "ARTOS without pipelining, behind Ray", 20.95, 100 * (apart / ray - 1)),
@@ -44,16 +44,16 @@ def lines(carried: Sequence[Carried]) -> Iterator[Line]:
         ("figure 15a", "Redis, more than ARTOS", 373.61, 100 * (store / beside - 1)),
     )
     for where, what, paper, here in rows:
-        yield Line(where, what, "%", paper, here, MEASURED)
+        yield ModelLine(where, what, "%", paper, here, MEASURED)
 
 
-def _share(seconds: float, actors: int, long: int) -> float:
+def _transfer_share(seconds: float, actors: int, long: int) -> float:
     """Percent of an iteration of blocks that are ``long`` times 512 steps."""
-    costs = Costs(transfer=seconds / _ACTORS)
-    return 100 * actors * costs.transfer * long / (long * costs.ray(actors))
+    costs = ModelCosts(transfer=seconds / _ACTORS)
+    return 100 * actors * costs.transfer * long / (long * costs.ray_iteration(actors))
 
 
-def draw(points: Points, drawing: "Drawing") -> None:
+def draw_transfers(points: Points, drawing: "Drawing") -> None:
     """Times Ray's of 16 blocks, with intervals, and the paper's."""
     rows = [row for row in points["rows"] if "way" in row and row["blocks"] == _ACTORS and row["to_ray"]]
     shown = rows[::-1]
@@ -71,4 +71,4 @@ def draw(points: Points, drawing: "Drawing") -> None:
     axes.axvline(1, color="grey", linestyle=":", lw=0.8)
     axes.set(xlabel="transfer of 16 blocks of 14.45 MB over 130 MB/s, times Ray's")
     axes.grid(alpha=0.3, axis="x")
-    pictures.legend(drawing, axes)
+    pictures.add_legend(drawing, axes)

@@ -12,11 +12,11 @@ import numpy as np
 from olaf.elastic import Actors, Held, Schedule, Seen
 
 from olaflab import pictures
-from olaflab.papers.artos.model import Costs, artos
+from olaflab.papers.artos.model import ModelCosts, model_artos
 from olaflab.papers.artos.sleeping import busy
 from olaflab.papers.artos.tables import NOISE
 from olaflab.papers.figure import Points
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.summary import Estimate, estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -42,7 +42,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Update:
+class GrowingUpdate:
     """One update of both systems."""
 
     actors: int
@@ -50,19 +50,19 @@ class Update:
     artos: Parts
 
 
-def updates(costs: Costs, noise: float = NOISE, seed: int = 1) -> list[Update]:
+def model_updates(costs: ModelCosts, noise: float = NOISE, seed: int = 1) -> list[GrowingUpdate]:
     """Model all 40 updates; ``noise`` is the deviation of ARTOS' iterations."""
-    found: list[Update] = []
+    found: list[GrowingUpdate] = []
     have = SCHEDULE.blocks(Seen(0, 0))
-    for number, step in enumerate(artos(costs, SCHEDULE, UPDATES, noise, seed).steps):
+    for number, step in enumerate(model_artos(costs, SCHEDULE, UPDATES, noise, seed).steps):
         actors = SCHEDULE.blocks(Seen(number, 0))
         transfer, learn = actors * costs.transfer, actors * costs.learn
         of_ray = Parts((actors - have) * costs.created, costs.play, transfer, learn)
-        learn -= actors * costs.overlapped
+        learn -= actors * costs.overlapped_learning
         ours = Parts(
             step.waited, costs.play * step.factor, transfer * costs.slower * step.factor, learn * step.factor
         )
-        found.append(Update(actors, of_ray, ours))
+        found.append(GrowingUpdate(actors, of_ray, ours))
         have = actors
     return found
 
@@ -77,7 +77,7 @@ class StepUp:
     """The same, if they were there and asleep."""
 
 
-def measured(repeats: int, turn: float = 0.05) -> StepUp:
+def measure_step_up(repeats: int, turn: float = 0.05) -> StepUp:
     """Measure both in turn, ``repeats`` times; a forked actor computes ``turn`` seconds."""
     core = max(os.sched_getaffinity(0))
     found: dict[bool, list[float]] = {False: [], True: []}
@@ -90,7 +90,7 @@ def measured(repeats: int, turn: float = 0.05) -> StepUp:
                 while there and team.awake:
                     team.serve(60.0)
                 longer.append(_update(team, 4) - _update(team, 4))
-    return StepUp(estimate(np.array(found[False])), estimate(np.array(found[True])))
+    return StepUp(estimate_mean(np.array(found[False])), estimate_mean(np.array(found[True])))
 
 
 def _update(team: Actors, actors: int) -> float:
@@ -101,7 +101,7 @@ def _update(team: Actors, actors: int) -> float:
     return time.monotonic() - begin
 
 
-def draw(points: Points, drawing: "Drawing") -> None:
+def draw_updates(points: Points, drawing: "Drawing") -> None:
     """Draw both as stacked areas, one below the other."""
     found = [row for row in points["rows"] if "actors" in row]
     both: Any = drawing.subplots(2, 1, sharex=True, sharey=True)
@@ -114,4 +114,4 @@ def draw(points: Points, drawing: "Drawing") -> None:
         axes.set(title=f"{title}, cost model", ylabel="s")
         axes.grid(alpha=0.3)
     both[1].set_xlabel("update; four more actors after every five")
-    pictures.legend(drawing, both[0], columns=4)
+    pictures.add_legend(drawing, both[0], columns=4)

@@ -7,13 +7,13 @@ import numpy as np
 from olaf.experience import TERMINATED, Ring, Uniform, sample
 from olaf.experience.pipeline import Moments, advantages
 
-from olaflab.training.cartpole import Network
+from olaflab.training.cartpole import PoleNetwork
 from olaflab.training.staled.layers import Array
 
 Rows = Mapping[str, Any]
 
 
-class Learner(Protocol):
+class TriggerLearner(Protocol):
     """A learner whose policy actors play and which triggers call."""
 
     weights: Array
@@ -38,13 +38,13 @@ class PolicyGradient:
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng((seed, 100))
-        self._network = Network(3)
+        self._network = PoleNetwork(3)
         self.weights = self._network.begin(self._random)
         self._step = _Adam(self._RATE, len(self.weights))
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
         outputs = self._network.forward(weights, seen[None])[-1][0]
-        odds = _softmax(outputs[None, :2])[0]
+        odds = _compute_softmax(outputs[None, :2])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action])), float(outputs[2])
 
@@ -65,15 +65,17 @@ class PolicyGradient:
         wanted, normal = advantage + value, moments.normalise(advantage)
         for _ in range(self._EPOCHS):
             for part in np.array_split(self._random.permutation(len(obs)), self._PARTS):
-                self._update(obs[part].astype(float), act[part], log[part], normal[part], wanted[part])
+                self._update_weights(
+                    obs[part].astype(float), act[part], log[part], normal[part], wanted[part]
+                )
 
     def replay(self, ring: Ring) -> bool:
         raise TypeError("a policy gradient does not learn from what was drawn")
 
-    def _update(self, obs: Array, act: Array, log: Array, advantage: Array, wanted: Array) -> None:
+    def _update_weights(self, obs: Array, act: Array, log: Array, advantage: Array, wanted: Array) -> None:
         found = self._network.forward(self.weights, obs)
         outputs = found[-1]
-        odds, chosen = _softmax(outputs[:, :2]), np.eye(2)[act.astype(int)]
+        odds, chosen = _compute_softmax(outputs[:, :2]), np.eye(2)[act.astype(int)]
         ratio = np.exp(np.log((odds * chosen).sum(1)) - log)
         clipped = np.where(advantage > 0, ratio > 1 + self._CLIP, ratio < 1 - self._CLIP)
         slope = np.where(clipped, 0.0, ratio * advantage)[:, None] * (odds - chosen)
@@ -94,7 +96,7 @@ class SoftActorCritic:
     def __init__(self, seed: int) -> None:
         random = np.random.default_rng((seed, 100))
         self._random = np.random.default_rng((seed, 101))
-        self._network = Network(2)
+        self._network = PoleNetwork(2)
         self.weights = self._network.begin(random)
         self._critics = [self._network.begin(random) for _ in range(2)]
         self._targets = [each.copy() for each in self._critics]
@@ -102,7 +104,7 @@ class SoftActorCritic:
         self._sampler: Uniform | None = None
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
-        odds = _softmax(self._network.forward(weights, seen[None])[-1])[0]
+        odds = _compute_softmax(self._network.forward(weights, seen[None])[-1])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action] + 1e-12)), 0.0
 
@@ -117,14 +119,14 @@ class SoftActorCritic:
             return False
         self._sampler = self._sampler or Uniform(ring, self._random)
         for _ in range(self._UPDATES):
-            self._update(sample(ring, self._sampler, self._ROWS)[0])
+            self._update_weights(sample(ring, self._sampler, self._ROWS)[0])
         return True
 
-    def _update(self, rows: Any) -> None:
+    def _update_weights(self, rows: Any) -> None:
         obs, after = rows["obs"].astype(float), rows["seen"].astype(float)
         chosen = np.eye(2)[rows["act"]]
-        odds = _softmax(self._out(self.weights, after))
-        least = np.minimum(*(self._out(each, after) for each in self._targets))
+        odds = _compute_softmax(self._evaluate_network(self.weights, after))
+        least = np.minimum(*(self._evaluate_network(each, after) for each in self._targets))
         following = (odds * (least - self._ENTROPY * np.log(odds + 1e-12))).sum(1)
         wanted = rows["reward"] + self._DISCOUNT * (rows["end"] != TERMINATED) * following
         for number, critic in enumerate(self._critics):
@@ -132,9 +134,9 @@ class SoftActorCritic:
             slopes = chosen * ((found[-1] * chosen).sum(1) - wanted)[:, None] / len(obs)
             gradient = self._network.gradient(critic, found, slopes)
             self._critics[number] = self._steps[number](critic, gradient)
-        least = np.minimum(*(self._out(each, obs) for each in self._critics))
+        least = np.minimum(*(self._evaluate_network(each, obs) for each in self._critics))
         found = self._network.forward(self.weights, obs)
-        odds = _softmax(found[-1])
+        odds = _compute_softmax(found[-1])
         costs = self._ENTROPY * np.log(odds + 1e-12) - least
         slopes = odds * (costs - (odds * costs).sum(1, keepdims=True)) / len(obs)
         gradient = self._network.gradient(self.weights, found, slopes)
@@ -142,7 +144,7 @@ class SoftActorCritic:
         for target, critic in zip(self._targets, self._critics, strict=True):
             target += self._FOLLOW * (critic - target)
 
-    def _out(self, weights: Array, states: Array) -> Array:
+    def _evaluate_network(self, weights: Array, states: Array) -> Array:
         return self._network.forward(weights, states)[-1]
 
 
@@ -162,7 +164,7 @@ class _Adam:
         return found
 
 
-def _softmax(values: Array) -> Array:
+def _compute_softmax(values: Array) -> Array:
     odds = np.exp(values - values.max(1, keepdims=True))
     found: Array = odds / odds.sum(1, keepdims=True)
     return found

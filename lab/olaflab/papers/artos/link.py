@@ -19,7 +19,7 @@ _SWITCH = "switch"
 
 
 @dataclass(frozen=True)
-class Machine:
+class LinkMachine:
     """A namespace and its address."""
 
     namespace: str
@@ -27,50 +27,53 @@ class Machine:
 
 
 @contextlib.contextmanager
-def machines(*names: str, rate: float = RATE) -> Iterator[dict[str, Machine]]:
+def make_machines(*names: str, rate: float = RATE) -> Iterator[dict[str, LinkMachine]]:
     """Machines by name, each with a link of ``rate`` bytes of TCP a second into both directions.
 
     Everything is removed at the end, also processes that still run there. Raises OlafError without root's
     rights, MissingTool without iproute2.
     """
-    _check()
+    _check_programs()
     prefix = f"artos-{os.getpid()}"
     found = {
-        name: Machine(f"{prefix}-{name}", f"10.77.0.{number}") for number, name in enumerate(names, start=1)
+        name: LinkMachine(f"{prefix}-{name}", f"10.77.0.{number}")
+        for number, name in enumerate(names, start=1)
     }
     switch = f"{prefix}-{_SWITCH}"
     made: list[str] = []
     try:
         for namespace in (switch, *(each.namespace for each in found.values())):
-            ip.run(["netns", "add", namespace])
+            ip.run_ip(["netns", "add", namespace])
             made.append(namespace)
-            ip.run(["-n", namespace, "link", "set", "dev", "lo", "up"])
-        ip.batch(["-n", switch], ["link add bridge type bridge", "link set dev bridge up"])
+            ip.run_ip(["-n", namespace, "link", "set", "dev", "lo", "up"])
+        ip.run_batch(["-n", switch], ["link add bridge type bridge", "link set dev bridge up"])
         for name, machine in found.items():
-            _plug(switch, name, machine, rate)
+            _plug_machine(switch, name, machine, rate)
         yield found
     finally:
         for namespace in made:
             end_in(namespace)
-            ip.run(["netns", "delete", namespace])
+            ip.run_ip(["netns", "delete", namespace])
 
 
-def _plug(switch: str, name: str, machine: Machine, rate: float) -> None:
-    ip.batch(
+def _plug_machine(switch: str, name: str, machine: LinkMachine, rate: float) -> None:
+    ip.run_batch(
         ["-n", switch],
         [
             f"link add {name} type veth peer name eth0 netns {machine.namespace}",
             f"link set dev {name} master bridge up",
         ],
     )
-    ip.batch(["-n", machine.namespace], [f"addr add {machine.address}/24 dev eth0", "link set dev eth0 up"])
+    ip.run_batch(
+        ["-n", machine.namespace], [f"addr add {machine.address}/24 dev eth0", "link set dev eth0 up"]
+    )
     bits = f"{8 * rate * _FRAME / _PAYLOAD:.0f}bit"
     for namespace, device in ((switch, name), (machine.namespace, "eth0")):
         shape = ["root", "tbf", "rate", bits, "burst", _BURST, "latency", _QUEUE]
-        ip.run(["-n", namespace, "qdisc", "add", "dev", device, *shape], program="tc")
+        ip.run_ip(["-n", namespace, "qdisc", "add", "dev", device, *shape], program="tc")
 
 
-def _check() -> None:
+def _check_programs() -> None:
     for program in ("ip", "tc"):
         if shutil.which(program) is None:
             raise MissingTool(Problem(f"no {program}, which makes links", remedy="apt-get install iproute2"))

@@ -15,7 +15,7 @@ _ON_TIME = 0.05
 
 
 @dataclass(frozen=True)
-class Costs:
+class ModelCosts:
     """Seconds."""
 
     play: float = 2.2
@@ -34,26 +34,26 @@ class Costs:
     slower: float = 1.0
     """How many times as long as Ray's a transfer of ARTOS takes."""
 
-    def ray(self, blocks: int) -> float:
+    def ray_iteration(self, blocks: int) -> float:
         """Return the seconds of an iteration in Ray."""
         return self.play + blocks * (self.transfer + self.learn)
 
     @property
-    def overlapped(self) -> float:
+    def overlapped_learning(self) -> float:
         """Learning beside the transfer: the first epoch but its last mini-batch; later ones need all data."""
         return self.learn / self.epochs * (1 - 1 / self.parts)
 
-    def artos(self, blocks: int) -> float:
+    def artos_iteration(self, blocks: int) -> float:
         """Return the seconds of an iteration in ARTOS whose actors are there."""
-        return self.play + blocks * (self.transfer * self.slower + self.learn - self.overlapped)
+        return self.play + blocks * (self.transfer * self.slower + self.learn - self.overlapped_learning)
 
-    def gpu(self, blocks: int) -> float:
+    def gpu_seconds(self, blocks: int) -> float:
         """Return the seconds for which ARTOS holds the GPU: from the first mini-batch's arrival on."""
         return blocks * ((1 - 1 / self.parts) * self.transfer * self.slower + self.learn)
 
 
 @dataclass(frozen=True)
-class Step:
+class ModelStep:
     """An update of ARTOS."""
 
     waited: float
@@ -63,7 +63,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ModelOutcome:
     """Time and resources of a training."""
 
     seconds: float
@@ -74,23 +74,23 @@ class Outcome:
     """Share of invocations that wait less than 0.05 s."""
     update: float
     """Mean seconds of an update."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ModelStep, ...] = ()
     """Each update, of ARTOS."""
 
 
-def ray(costs: Costs, schedule: Schedule, updates: int) -> Outcome:
+def model_ray(costs: ModelCosts, schedule: Schedule, updates: int) -> ModelOutcome:
     """Model Ray: it holds all resources throughout; after a step up an iteration waits for new actors."""
     now = cpu = 0.0
     have = schedule.blocks(Seen(0, 0))
     for update in range(updates):
         actors = schedule.blocks(Seen(update, have))
-        seconds = costs.ray(actors) + (actors - have) * costs.created
+        seconds = costs.ray_iteration(actors) + (actors - have) * costs.created
         now, cpu, have = now + seconds, cpu + actors * seconds, actors
-    return Outcome(now, cpu, now, 1.0, now / updates)
+    return ModelOutcome(now, cpu, now, 1.0, now / updates)
 
 
-def artos(
-    costs: Costs,
+def model_artos(
+    costs: ModelCosts,
     schedule: Schedule,
     updates: int,
     noise: float,
@@ -100,7 +100,7 @@ def artos(
     monitor: Monitor | None = None,
     learner: bool = False,
     forgets: bool = False,
-) -> Outcome:
+) -> ModelOutcome:
     """``noise``: the relative deviation of an iteration's time. Actors sleep from their last step on.
 
     By default they wake by the paper's rule (``monitor``); what it leaves open are ``learner``,
@@ -110,7 +110,7 @@ def artos(
     random = np.random.default_rng(seed)
     held, monitor = Held(), monitor or Monitor()
     now, woken, on_time, invocations, before = 0.0, None, 0, 0, 0
-    steps: list[Step] = []
+    steps: list[ModelStep] = []
     for update in range(updates):
         actors = schedule.blocks(Seen(update, 0))
         if forgets and actors != before:
@@ -119,15 +119,15 @@ def artos(
         factor = max(0.1, 1 + noise * random.standard_normal())
         since = now if woken is None else min(woken, now)
         wait = max(0.0, since + costs.restore - now)
-        steps.append(Step(wait, factor))
+        steps.append(ModelStep(wait, factor))
         invocations += actors
         on_time += actors * (wait < _ON_TIME)
         early = monitor.prewarm() if prewarm else None
-        end = now + wait + costs.artos(actors) * factor
+        end = now + wait + costs.artos_iteration(actors) * factor
         for actor in range(actors):
             held.hold(CPU, actor, since)
             held.free(CPU, actor, now + wait + costs.play * factor)
-        held.hold(GPU, "learner", end - costs.gpu(actors) * factor)
+        held.hold(GPU, "learner", end - costs.gpu_seconds(actors) * factor)
         held.free(GPU, "learner", end)
         played = now + wait + costs.play * factor
         begin = played if learner else now
@@ -136,10 +136,10 @@ def artos(
         woken = None if early is None else max(begin + early, played)
         now = end
     cpu, gpu = held.seconds(CPU, now), held.seconds(GPU, now)
-    return Outcome(now, cpu, gpu, on_time / invocations, now / updates, tuple(steps))
+    return ModelOutcome(now, cpu, gpu, on_time / invocations, now / updates, tuple(steps))
 
 
-def means(outcomes: list[Outcome]) -> Outcome:
+def average_outcomes(outcomes: list[ModelOutcome]) -> ModelOutcome:
     """Means over several seeds."""
     names = ("seconds", "cpu", "gpu", "on_time", "update")
     found = {name: float(np.mean([getattr(each, name) for each in outcomes])) for name in names}

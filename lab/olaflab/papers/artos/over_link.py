@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from olaflab.papers.artos import rays, staged, store, ways
-from olaflab.papers.artos.link import RATE, Machine, machines
-from olaflab.papers.artos.model import Costs
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.artos.link import RATE, LinkMachine, make_machines
+from olaflab.papers.artos.model import ModelCosts
+from olaflab.papers.summary import Estimate, estimate_mean
 from olafswitch.errors import OlafError, Problem
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 _WARM = 1
 """Turns before those that count: pages and windows of connections are there then."""
@@ -61,7 +61,7 @@ class Staged:
     """Ratio of both."""
 
 
-class Pair:
+class LinkPair:
     """A worker and a head, each a process on its machine."""
 
     def __init__(self, head: Connection, worker: Connection) -> None:
@@ -71,32 +71,32 @@ class Pair:
         """Return :attr:`Carried.seconds`; ``learn`` are the seconds of concurrent learning a block."""
         ask = ("carry", way, blocks, learn)
         if way == ways.STORE:
-            begin = self._sent(way, blocks)
+            begin = self._start_sending(way, blocks)
             self._head.send(ask)
         else:
             self._head.send(ask)
-            begin = 0.0 if way == ways.RAY else self._sent(way, blocks)
-        known, end = _got(self._head)
+            begin = 0.0 if way == ways.RAY else self._start_sending(way, blocks)
+        known, end = _receive_reply(self._head)
         return float(end - (begin or known))
 
-    def stage(self, pre: float, learn: float, actors: int) -> staged.Events:
+    def carry_stages(self, pre: float, learn: float, actors: int) -> staged.Events:
         """Carry both stages of ``actors`` blocks; times count from when sending began."""
         self._head.send(("stage", actors, pre, learn))
-        begin = self._sent(ways.OLAF, actors)
-        found: staged.Events = _got(self._head)
-        return found.since(begin)
+        begin = self._start_sending(ways.OLAF, actors)
+        found: staged.Events = _receive_reply(self._head)
+        return found.count_from(begin)
 
-    def _sent(self, way: str, blocks: int) -> float:
+    def _start_sending(self, way: str, blocks: int) -> float:
         self._worker.send((way, blocks))
-        return float(_got(self._worker))
+        return float(_receive_reply(self._worker))
 
 
-def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -> Iterator[Carried]:
+def measure_transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -> Iterator[Carried]:
     """Measure all ways in turn, ``turns`` times, on the same machine. Raises OlafError."""
     with_ray = importlib.util.find_spec("ray") is not None
     if not with_ray:
         log("without Ray, which is not installed: pip install './lab[ray]'")
-    each = Costs().learn
+    each = ModelCosts().learn
     cases = [
         (way, count, beside)
         for count in blocks
@@ -104,7 +104,7 @@ def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -
         if (with_ray or way != ways.RAY) and not (beside and count == 1)
     ]
     times: dict[tuple[str, int, bool], list[float]] = {case: [] for case in cases}
-    with pair(ray=with_ray, kept=True) as both:
+    with start_pair(ray=with_ray, kept=True) as both:
         for turn in range(turns + _WARM):
             for case in cases:
                 way, count, beside = case
@@ -114,22 +114,22 @@ def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -
             log(f"turn {turn + 1} of {turns + _WARM}")
     for (way, count, beside), found in times.items():
         base = times.get((ways.RAY, count, False))
-        to_ray = None if base is None else estimate(np.array(found) / np.array(base))
+        to_ray = None if base is None else estimate_mean(np.array(found) / np.array(base))
         yield Carried(way, count, beside, float(np.median(found)), to_ray)
 
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[Staged]:
+def measure_stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[Staged]:
     """Measure T_pre/T_rest of ``SHARES`` in turn, with a transfer alone in each turn. Raises OlafError."""
     alone: list[staged.Events] = []
     found: dict[float, list[staged.Events]] = {share: [] for share in SHARES}
-    rest, learn = actors * ways.BYTES / RATE, actors * Costs().learn
-    with pair() as both:
+    rest, learn = actors * ways.BYTES / RATE, actors * ModelCosts().learn
+    with start_pair() as both:
         for turn in range(turns + _WARM):
-            one = both.stage(0.0, 0.0, actors)
-            made = {share: both.stage(share * rest, learn, actors) for share in SHARES}
+            one = both.carry_stages(0.0, 0.0, actors)
+            made = {share: both.carry_stages(share * rest, learn, actors) for share in SHARES}
             if turn >= _WARM:
                 alone.append(one)
                 for share, events in made.items():
@@ -141,40 +141,45 @@ def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[
         formula = small + max(there, share * rest) + learn
         seconds = np.array([each.learnt for each in all_])
         early = np.array([each.there - each.begun for each in all_])
-        yield Staged(share, estimate(early), estimate(seconds), formula, estimate(seconds / formula))
+        yield Staged(
+            share, estimate_mean(early), estimate_mean(seconds), formula, estimate_mean(seconds / formula)
+        )
 
 
 @contextlib.contextmanager
-def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
+def start_pair(*, ray: bool = False, kept: bool = False) -> Iterator[LinkPair]:
     """A worker and a head on machines of their own, and, on request, Ray and a store (``kept``)."""
     context = multiprocessing.get_context("forkserver")
-    with tempfile.TemporaryDirectory(prefix="artos") as folder, machines("head", "worker", "store") as found:
+    with (
+        tempfile.TemporaryDirectory(prefix="artos") as folder,
+        make_machines("head", "worker", "store") as found,
+    ):
         head, worker, aside = found["head"], found["worker"], found["store"]
         place = Path(folder) if ray else None
         children = []
         try:
             if kept:
-                within(aside.namespace, partial(store.serve, aside.address))
+                run_within(aside.namespace, partial(store.start_server, aside.address))
             for machine in (head, worker) if ray else ():
-                rays.start(machine, head, Path(folder))
+                rays.start_node(machine, head, Path(folder))
             ends = []
-            for target, machine in ((_head, head), (_worker, worker)):
+            for target, machine in ((_serve_head, head), (_serve_worker, worker)):
                 ours, theirs = context.Pipe()
                 arguments = (target, theirs, machine, head, aside if kept else None, place)
-                child = context.Process(target=_run, args=arguments, daemon=True)
+                child = context.Process(target=_run_on_machine, args=arguments, daemon=True)
                 child.start()
                 theirs.close()
                 children.append(child)
-                _got(ours)
+                _receive_reply(ours)
                 ends.append(ours)
-            yield Pair(*ends)
+            yield LinkPair(*ends)
         finally:
             for child in children:
                 child.kill()
                 child.join()
 
 
-def _got(pipe: Connection) -> Any:
+def _receive_reply(pipe: Connection) -> Any:
     if not pipe.poll(_PATIENCE):
         raise OlafError(Problem(f"a machine of the link did not report for {_PATIENCE:.0f} s"))
     try:
@@ -186,36 +191,40 @@ def _got(pipe: Connection) -> Any:
     return found
 
 
-def _run(target: Callable[..., None], pipe: Connection, machine: Machine, *arguments: object) -> None:
+def _run_on_machine(
+    target: Callable[..., None], pipe: Connection, machine: LinkMachine, *arguments: object
+) -> None:
     """Run ``target`` in a child on the machine, and report failures to the parent."""
     try:
-        within(machine.namespace, partial(target, pipe, *arguments))
+        run_within(machine.namespace, partial(target, pipe, *arguments))
     except Exception as error:
         pipe.send(f"{type(error).__name__}: {error}")
 
 
-def _worker(pipe: Connection, head: Machine, kept: Machine | None, ray: Path | None) -> None:
+def _serve_worker(pipe: Connection, head: LinkMachine, kept: LinkMachine | None, ray: Path | None) -> None:
     senders = ways.Senders(head, kept)
     pipe.send(True)
     while True:
-        pipe.send(senders.send(*pipe.recv()))
+        pipe.send(senders.send_blocks(*pipe.recv()))
 
 
-def _head(pipe: Connection, head: Machine, kept: Machine | None, ray: Path | None) -> None:
+def _serve_head(pipe: Connection, head: LinkMachine, kept: LinkMachine | None, ray: Path | None) -> None:
     ends = ways.Receivers(head, kept, ray)
     pipe.send(True)
     while True:
         what, *request = pipe.recv()
-        pipe.send(_carried(ends, *request) if what == "carry" else staged.receive(ends, *request))
+        pipe.send(
+            _receive_blocks(ends, *request) if what == "carry" else staged.receive_stages(ends, *request)
+        )
 
 
-def _carried(ends: ways.Receivers, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
+def _receive_blocks(ends: ways.Receivers, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
     """Return when sending began, as far as the way knows, and when all were there or learnt from."""
-    learner = None if learn is None else ways.Learner(blocks, learn)
+    learner = None if learn is None else ways.StatedLearner(blocks, learn)
     begin = 0.0
-    for known in ends.receive(way, blocks, each=learner is not None):
+    for known in ends.receive_blocks(way, blocks, each=learner is not None):
         begin = known or 0.0
         if learner is not None:
-            learner.arrived()
+            learner.add_block()
     end = time.perf_counter()
-    return begin, end if learner is None else learner.learnt() - learner.seconds
+    return begin, end if learner is None else learner.wait_for_end() - learner.whole_seconds

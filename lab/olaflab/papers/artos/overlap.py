@@ -33,7 +33,7 @@ class Algorithm(Protocol):
 
 
 @dataclass(frozen=True)
-class Run:
+class OverlapRun:
     """Outcome of one training."""
 
     seconds: float
@@ -42,9 +42,9 @@ class Run:
     """Rounds by which the oldest block's weights were behind when it was learnt."""
 
 
-def run(
+def run_training(
     algorithm: Algorithm, rounds: int, play: float, learn: float, jitter: float, seed: int, *, beside: bool
-) -> Run:
+) -> OverlapRun:
     """``rounds`` blocks, and a round of updates for each, of ``play`` and ``learn`` seconds.
 
     Each time is scaled by up to ``jitter``. Not ``beside``, each waits for the other.
@@ -86,9 +86,9 @@ def run(
 
     go_on()
     network.run()
-    return Run(network.time, algorithm.score(), lag)
+    return OverlapRun(network.time, algorithm.score(), lag)
 
 
-def bound(play: float, learn: float) -> float:
+def saving_bound(play: float, learn: float) -> float:
     """Return the most that overlapping can save: 1 - max/sum, never more than a half."""
     return 1 - max(play, learn) / (play + learn)

@@ -4,16 +4,16 @@ import numpy as np
 
 from olaflab.training import network, players
 from olaflab.training.experience import Experience
-from olaflab.training.ppo import LEARNING_RATE, Learner
+from olaflab.training.ppo import LEARNING_RATE, PpoLearner
 
 
-class ProximalPolicy:
+class LanderPolicy:
     """Eight actors and a learner, which learns from a round's blocks once."""
 
     def __init__(self, seed: int, *, actors: int = 8, block: int = 64) -> None:
-        self._weights = network.initial(np.random.default_rng(seed))
-        self._players = [players.Player((seed, number)) for number in range(actors)]
-        self._learner = Learner(seed, len(self._weights))
+        self._weights = network.initial_parameters(np.random.default_rng(seed))
+        self._players = [players.ActorPlayer((seed, number)) for number in range(actors)]
+        self._learner = PpoLearner(seed, len(self._weights))
         self._block = block
         self._waiting: list[Experience] = []
         self._scores: list[float] = []
@@ -31,10 +31,10 @@ class ProximalPolicy:
         """Algorithm."""
         parts = []
         for each in self._players:
-            rows, ends = each.play(weights, self._block)
+            rows, ends = each.play_steps(weights, self._block)
             parts.append({**rows, "end": ends})
             self._scores += rows["score"][~np.isnan(rows["score"])].tolist()
-        self._waiting.append(players.together(parts))
+        self._waiting.append(players.join_blocks(parts))
 
     def learn(self) -> None:
         """Algorithm."""

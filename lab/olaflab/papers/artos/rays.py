@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from olafctl.targets.processes import end_in
-from olaflab.papers.artos.link import Machine
+from olaflab.papers.artos.link import LinkMachine
 from olafswitch.errors import OlafError, Problem
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 _PORT = 6379
 _MEMORY = 1_000_000_000
@@ -26,7 +26,7 @@ _PORTS = ("dashboard-agent-grpc-port", "dashboard-agent-listen-port", "metrics-e
           "runtime-env-agent-port")  # fmt: skip
 
 
-def start(machine: Machine, head: Machine, folder: Path) -> None:
+def start_node(machine: LinkMachine, head: LinkMachine, folder: Path) -> None:
     """Start a node on a machine, the head's or one that joins it. Raises OlafError if it does not start.
 
     Ray gives its own parts half a minute, which is not enough on a busy machine; so it is tried again.
@@ -39,12 +39,12 @@ def start(machine: Machine, head: Machine, folder: Path) -> None:
         if machine == head:
             role = ["--head", "--port", port, "--include-dashboard=false", "--temp-dir", str(folder / port)]
         else:
-            role = ["--address", _address(head, folder), "--resources", f'{{"{_PLACE}": 1}}']
+            role = ["--address", _head_address(head, folder), "--resources", f'{{"{_PLACE}": 1}}']
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", *role, *here, *ports]
         run = partial(
-            subprocess.run, command, capture_output=True, text=True, env=_environment(), check=False
+            subprocess.run, command, capture_output=True, text=True, env=_ray_environment(), check=False
         )
-        done = within(machine.namespace, run)
+        done = run_within(machine.namespace, run)
         if done.returncode == 0:
             if machine == head:
                 (folder / "port").write_text(port)
@@ -54,30 +54,30 @@ def start(machine: Machine, head: Machine, folder: Path) -> None:
     raise OlafError(Problem(f"Ray does not start: {message}", machine.address, "try on a machine less busy"))
 
 
-def _address(head: Machine, folder: Path) -> str:
+def _head_address(head: LinkMachine, folder: Path) -> str:
     return f"{head.address}:{(folder / 'port').read_text()}"
 
 
-def _environment() -> dict[str, str]:
+def _ray_environment() -> dict[str, str]:
     """Environment of Ray's processes, which only the namespaces reach."""
     return {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-class Blocks:
+class RayBlocks:
     """At the head: blocks that an actor on the other node has, of ``shape`` bytes each."""
 
-    def __init__(self, head: Machine, folder: Path, shape: tuple[int, ...]) -> None:
+    def __init__(self, head: LinkMachine, folder: Path, shape: tuple[int, ...]) -> None:
         import ray
 
-        os.environ.update(_environment())
+        os.environ.update(_ray_environment())
         ray.init(
-            address=_address(head, folder), _node_ip_address=head.address, log_to_driver=False,
+            address=_head_address(head, folder), _node_ip_address=head.address, log_to_driver=False,
             logging_level=logging.ERROR,
         )  # fmt: skip
-        self._actor = ray.remote(_Actor).options(resources={_PLACE: 1}).remote(shape)
+        self._actor = ray.remote(_RayActor).options(resources={_PLACE: 1}).remote(shape)
         ray.get(self._actor.put.remote(1))
 
-    def all(self, count: int) -> Iterator[float]:
+    def get_all(self, count: int) -> Iterator[float]:
         """Get all blocks at once; yield when the actor began to put them."""
         import ray
 
@@ -85,7 +85,7 @@ class Blocks:
         for _ in ray.get(references):
             yield float(begin)
 
-    def each(self, count: int) -> Iterator[float]:
+    def get_each(self, count: int) -> Iterator[float]:
         """Get each block as soon as it is here; yield when the actor began to put them."""
         import ray
 
@@ -96,7 +96,7 @@ class Blocks:
             yield float(begin)
 
 
-class _Actor:
+class _RayActor:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._block = np.random.default_rng(1).integers(0, 255, shape, np.uint8)
 

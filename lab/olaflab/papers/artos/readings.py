@@ -10,7 +10,7 @@ from statistics import pstdev
 
 from olaf.elastic import Monitor, Schedule
 
-from olaflab.papers.artos.model import Costs, Outcome, artos, means, ray
+from olaflab.papers.artos.model import ModelCosts, ModelOutcome, average_outcomes, model_artos, model_ray
 
 
 class Read(Monitor):
@@ -40,7 +40,7 @@ class Reading:
     """At a change of the number of actors."""
 
 
-def _none(values: Sequence[float]) -> float:
+def _zero_difference(values: Sequence[float]) -> float:
     return 0.0
 
 
@@ -49,13 +49,13 @@ READINGS = (
     Reading("the window begins again when the number of actors changes", forgets=True),
     Reading("latency since the learner was invoked", learner=True),
     Reading("both", learner=True, forgets=True),
-    Reading("without Δ(interval)", lambda: Read(_none)),
+    Reading("without Δ(interval)", lambda: Read(_zero_difference)),
     Reading("Δ(interval) as the standard deviation", lambda: Read(pstdev)),
 )
 
 
 @dataclass(frozen=True)
-class Line:
+class ReadingLine:
     """What a reading gives; shares in percent of Ray's."""
 
     reading: str
@@ -73,23 +73,23 @@ class Line:
     """Invocations that wait less than 0.05 s, 200 updates: 92.75."""
 
 
-def lines(costs: Costs, noise: float, seeds: int) -> list[Line]:
+def evaluate_readings(costs: ModelCosts, noise: float, seeds: int) -> list[ReadingLine]:
     """Evaluate all readings."""
-    return [_line(reading, costs, noise, seeds) for reading in READINGS]
+    return [_evaluate_reading(reading, costs, noise, seeds) for reading in READINGS]
 
 
-def _line(reading: Reading, costs: Costs, noise: float, seeds: int) -> Line:
-    def made(schedule: Schedule, updates: int) -> tuple[Outcome, float]:
+def _evaluate_reading(reading: Reading, costs: ModelCosts, noise: float, seeds: int) -> ReadingLine:
+    def made(schedule: Schedule, updates: int) -> tuple[ModelOutcome, float]:
         outcomes = [
-            artos(costs, schedule, updates, noise, seed, monitor=reading.make(),
+            model_artos(costs, schedule, updates, noise, seed, monitor=reading.make(),
                   learner=reading.learner, forgets=reading.forgets)
             for seed in range(seeds)
         ]  # fmt: skip
-        found = means(outcomes)
-        return found, 100 * found.cpu / ray(costs, schedule, updates).cpu
+        found = average_outcomes(outcomes)
+        return found, 100 * found.cpu / model_ray(costs, schedule, updates).cpu
 
     long, of_long = made(Schedule(4, 32, 4, 25), 200)
     short, of_short = made(Schedule(4, 32, 4, 5), 40)
     _, of_fixed = made(Schedule(16, 16, 1, 1), 200)
-    return Line(reading.name, of_long - 100, of_short - 100, of_fixed, long.seconds, short.seconds,
+    return ReadingLine(reading.name, of_long - 100, of_short - 100, of_fixed, long.seconds, short.seconds,
                 100 * long.on_time)  # fmt: skip

@@ -26,9 +26,9 @@ class SoftActorCritic:
         self._ring = Ring(spec, 8192, actors)
         self._writers = [Writer(self._ring, number) for number in range(actors)]
         self._sampler = Uniform(self._ring, np.random.default_rng((seed, 1)))
-        self._policy = _net(observation, self._actions)
-        self._critics = [_net(observation, self._actions) for _ in range(2)]
-        self._targets = [_net(observation, self._actions) for _ in range(2)]
+        self._policy = _make_network(observation, self._actions)
+        self._critics = [_make_network(observation, self._actions) for _ in range(2)]
+        self._targets = [_make_network(observation, self._actions) for _ in range(2)]
         for target, critic in zip(self._targets, self._critics, strict=True):
             target.load_state_dict(critic.state_dict())
         self._actor_step = torch.optim.Adam(self._policy.parameters(), _RATE)
@@ -53,18 +53,18 @@ class SoftActorCritic:
         """Algorithm."""
         for actor, environment in enumerate(self._environments):
             for _ in range(self._block):
-                self._step(actor, environment, weights, version)
+                self._play_step(actor, environment, weights, version)
 
     def learn(self) -> None:
         """Algorithm."""
         for _ in range(self._updates):
-            self._update()
+            self._update_networks()
 
     def score(self) -> float:
         """Algorithm."""
         return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :])) if self._scores else np.nan
 
-    def _step(self, actor: int, environment: Any, policy: list[Any], version: int) -> None:
+    def _play_step(self, actor: int, environment: Any, policy: list[Any], version: int) -> None:
         if self._seen[actor] is None:
             self._seen[actor], _ = environment.reset(seed=int(self._random.integers(1 << 31)))
             self._totals[actor] = 0.0
@@ -86,7 +86,7 @@ class SoftActorCritic:
             self._scores.append(self._totals[actor])
             self._seen[actor] = None
 
-    def _update(self) -> None:
+    def _update_networks(self) -> None:
         rows, _ = sample(self._ring, self._sampler, self._batch)
         seen, after, reward = (
             torch.from_numpy(np.ascontiguousarray(rows[key])) for key in ("obs", "next", "reward")
@@ -116,7 +116,7 @@ class SoftActorCritic:
                     slow.lerp_(fast, _FOLLOW)
 
 
-def _net(inputs: int, outputs: int) -> Any:
+def _make_network(inputs: int, outputs: int) -> Any:
     return torch.nn.Sequential(
         torch.nn.Linear(inputs, _HIDDEN), torch.nn.ReLU(), torch.nn.Linear(_HIDDEN, _HIDDEN), torch.nn.ReLU(),
         torch.nn.Linear(_HIDDEN, outputs),

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 from olaf.elastic import Actors, Held, stopped
 
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.summary import Estimate, estimate_mean
 from olafswitch.errors import BadInput, Problem
 
 _TURN = 0.2
@@ -30,11 +30,6 @@ class Share:
     """While as many actors as before play on."""
     states: tuple[str, ...]
     """States of the actors' processes while the learner learnt."""
-
-    @property
-    def kept(self) -> float:
-        """Share of what it gets alone, while actors sleep."""
-        return self.asleep / self.alone
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ def busy(number: int, core: int | tuple[int, ...], seconds: float = _TURN) -> Ca
     return turn
 
 
-def measure(actors: int, seconds: float, repeats: int = 5) -> Share:
+def measure_sleep(actors: int, seconds: float, repeats: int = 5) -> Share:
     """The medians of ``repeats`` rounds, each of ``seconds`` with no actors, with sleepers and with players.
 
     All are on one core, the last one that this process may use; the learner only waits.
@@ -70,21 +65,21 @@ def measure(actors: int, seconds: float, repeats: int = 5) -> Share:
     core = max(os.sched_getaffinity(0))
     context = multiprocessing.get_context("forkserver")
     ours, theirs = context.Pipe()
-    other = context.Process(target=_other, args=(theirs, (core,)), daemon=True)
+    other = context.Process(target=_serve_shares, args=(theirs, (core,)), daemon=True)
     other.start()
     found: dict[str, list[float]] = {"alone": [], "asleep": [], "awake": []}
     states: tuple[str, ...] = ()
     try:
         for _ in range(repeats):
-            found["alone"].append(_share(ours, seconds))
+            found["alone"].append(_request_share(ours, seconds))
             with closing(Actors(busy, (core,), held=Held(), now=time.monotonic)) as team:
                 team.invoke(range(actors))
                 while team.playing:
                     team.serve(60.0)
-                found["asleep"].append(_share(ours, seconds))
+                found["asleep"].append(_request_share(ours, seconds))
                 states = tuple("stopped" if stopped(pid) else "runs" for pid in team.pids().values())
                 team.invoke(range(actors))
-                found["awake"].append(_share(ours, _TURN))
+                found["awake"].append(_request_share(ours, _TURN))
     finally:
         other.terminate()
         other.join()
@@ -92,7 +87,7 @@ def measure(actors: int, seconds: float, repeats: int = 5) -> Share:
     return Share(states=states, **medians)
 
 
-def bind(actors: int, repeats: int) -> Binding:
+def measure_binding(actors: int, repeats: int) -> Binding:
     """Free and bound in turn, on the last two cores that this process may use.
 
     Raises BadInput where there is one core.
@@ -106,24 +101,24 @@ def bind(actors: int, repeats: int) -> Binding:
         shares = []
         for mine, others in ((cores, cores), (cores[:1], cores[1:])):
             ours, theirs = context.Pipe()
-            learner = context.Process(target=_other, args=(theirs, mine), daemon=True)
+            learner = context.Process(target=_serve_shares, args=(theirs, mine), daemon=True)
             learner.start()
             with closing(Actors(busy, (others, _TURN), held=Held(), now=time.monotonic)) as team:
                 team.invoke(range(actors))
-                shares.append(_share(ours, _TURN))
+                shares.append(_request_share(ours, _TURN))
             learner.terminate()
             learner.join()
         found.append((shares[0], shares[1]))
     free, bound = np.array(found).T
-    return Binding(actors, estimate(free), estimate(bound), estimate(bound - free))
+    return Binding(actors, estimate_mean(free), estimate_mean(bound), estimate_mean(bound - free))
 
 
-def _share(pipe: Connection, seconds: float) -> float:
+def _request_share(pipe: Connection, seconds: float) -> float:
     pipe.send(seconds)
     return float(pipe.recv())
 
 
-def _other(pipe: Connection, cores: tuple[int, ...]) -> None:
+def _serve_shares(pipe: Connection, cores: tuple[int, ...]) -> None:
     os.sched_setaffinity(0, cores)
     while True:
         seconds = pipe.recv()

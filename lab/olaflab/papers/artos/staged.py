@@ -24,12 +24,12 @@ class Events:
     """The last observations."""
     learnt: float
 
-    def since(self, begin: float) -> "Events":
+    def count_from(self, begin: float) -> "Events":
         """Count the times from ``begin``."""
         return Events(self.begun - begin, self.there - begin, self.learnt - begin)
 
 
-def receive(ends: ways.Receivers, actors: int, pre: float, learn: float) -> Events:
+def receive_stages(ends: ways.Receivers, actors: int, pre: float, learn: float) -> Events:
     """Receive both stages of so many actors; advantages take ``pre`` seconds, then learning ``learn``.
 
     Advantages are computed, by a thread, and it waits for what is left of ``pre``: the time is stated.

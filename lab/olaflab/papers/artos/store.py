@@ -14,7 +14,7 @@ _STARTS = 20.0
 _LONGEST_LINE = 1 << 16
 
 
-def serve(address: str) -> subprocess.Popen[bytes]:
+def start_server(address: str) -> subprocess.Popen[bytes]:
     """Start the server, in memory alone. Raises MissingTool, and OlafError if it does not start."""
     program = shutil.which("redis-server")
     if program is None:
@@ -34,7 +34,7 @@ def serve(address: str) -> subprocess.Popen[bytes]:
     raise OlafError(Problem("redis-server does not answer", address))
 
 
-class Client:
+class StoreClient:
     """Lists of blocks, by the protocol RESP 2."""
 
     def __init__(self, address: str, port: int = _PORT) -> None:
@@ -42,17 +42,17 @@ class Client:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._read: Any = self._socket.makefile("rb", 1 << 20)
 
-    def push(self, key: bytes, block: Any) -> None:
+    def push_block(self, key: bytes, block: Any) -> None:
         """Add a block, an array or bytes, to the end of a list; returns when the store has it."""
-        self._say(b"RPUSH", key, block)
-        self._answer(b":")
+        self._send_command(b"RPUSH", key, block)
+        self._read_answer(b":")
 
-    def pop(self, key: bytes, into: Any) -> None:
+    def pop_block(self, key: bytes, into: Any) -> None:
         """Wait for a list's first block and move it into an array of its size."""
-        self._say(b"BLPOP", key, b"0")
-        self._answer(b"*")
-        self._read.read(self._answer(b"$") + 2)
-        size, view = self._answer(b"$"), memoryview(into).cast("B")
+        self._send_command(b"BLPOP", key, b"0")
+        self._read_answer(b"*")
+        self._read.read(self._read_answer(b"$") + 2)
+        size, view = self._read_answer(b"$"), memoryview(into).cast("B")
         if size != len(view) or self._read.readinto(view) != size:
             raise OlafError(Problem(f"the store has {size} bytes, not {len(view)}", key.decode()))
         self._read.read(2)
@@ -62,7 +62,7 @@ class Client:
         self._read.close()
         self._socket.close()
 
-    def _say(self, *parts: Any) -> None:
+    def _send_command(self, *parts: Any) -> None:
         head = b"*%d\r\n" % len(parts)
         for part in parts:
             view = memoryview(part).cast("B")
@@ -71,7 +71,7 @@ class Client:
             head = b"\r\n"
         self._socket.sendall(head)
 
-    def _answer(self, kind: bytes) -> int:
+    def _read_answer(self, kind: bytes) -> int:
         line = self._read.readline(_LONGEST_LINE)
         if line[:1] != kind:
             raise OlafError(

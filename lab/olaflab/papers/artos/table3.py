@@ -16,8 +16,8 @@ from olaf.experience.passers import Passer, bind, direct
 from olaf.experience.triggers import Firing
 from olaf.transport.virtual import VirtualNetwork
 
-from olaflab.papers.artos.learners import Learner, PolicyGradient, SoftActorCritic
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.artos.learners import PolicyGradient, SoftActorCritic, TriggerLearner
+from olaflab.papers.summary import Estimate, estimate_mean
 from olaflab.training.cartpole import Poles
 
 STEP = 4.3e-3
@@ -32,10 +32,10 @@ _PERIOD = BLOCK * STEP
 
 
 @dataclass(frozen=True)
-class Training:
+class TriggerTraining:
     """Triggers by the names of table 3's rows, and who learns."""
 
-    learner: Callable[[int], Learner]
+    learner: Callable[[int], TriggerLearner]
     updates: int
     """After which its actors are good."""
     triggers: Mapping[str, Mapping[str, Any]]
@@ -47,7 +47,7 @@ class Training:
     """On the actors' own ring, where they have one."""
 
     @property
-    def uses(self) -> tuple[str, ...]:
+    def used_rows(self) -> tuple[str, ...]:
         """Rows of table 3."""
         return (*self.cache, *self.triggers)
 
@@ -56,13 +56,13 @@ _FULL = {"on": "data", "n": ACTORS, "size": BLOCK, "max_lag": 0, "to": "learner"
 _INVOKE = {"on": "object", "key": "weights", "to": "actors"}
 _ON_POLICY = {"on": "object", "key": "weights", "to": "weights"}
 _OFF_POLICY = {"on": "time", "seconds": _PERIOD, "to": "weights"}
-TRAININGS: Mapping[str, Training] = {
-    "PPO": Training(
+TRAININGS: Mapping[str, TriggerTraining] = {
+    "PPO": TriggerTraining(
         PolicyGradient,
         60,
         {"full batch update": _FULL, "on-policy sync": _ON_POLICY, "actor invocation": _INVOKE},
     ),
-    "FIFO": Training(
+    "FIFO": TriggerTraining(
         PolicyGradient,
         240,
         {
@@ -70,7 +70,7 @@ TRAININGS: Mapping[str, Training] = {
             "off-policy sync": _OFF_POLICY,
         },
     ),
-    "SAC": Training(
+    "SAC": TriggerTraining(
         SoftActorCritic,
         150,
         {
@@ -80,7 +80,7 @@ TRAININGS: Mapping[str, Training] = {
         rows=4096,
         full="overwrite",
     ),
-    "temporal": Training(
+    "temporal": TriggerTraining(
         SoftActorCritic,
         150,
         {
@@ -90,7 +90,7 @@ TRAININGS: Mapping[str, Training] = {
         rows=4096,
         full="overwrite",
     ),
-    "PPO in stages": Training(
+    "PPO in stages": TriggerTraining(
         PolicyGradient,
         60,
         {
@@ -112,7 +112,7 @@ TRAININGS: Mapping[str, Training] = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class TriggerOutcome:
     """The outcome of a training, over seeds."""
 
     name: str
@@ -125,10 +125,10 @@ class Trained:
     """Mean return of the last 20 episodes."""
 
 
-class Run:
+class TriggerRun:
     """A training in stated time."""
 
-    def __init__(self, training: Training, seed: int) -> None:
+    def __init__(self, training: TriggerTraining, seed: int) -> None:
         self.network = VirtualNetwork()
         self._learner = training.learner(seed)
         self.updates = 0
@@ -137,100 +137,100 @@ class Run:
         self._cache = Ring(ROW, 2 * BLOCK, ACTORS, full="refuse") if training.cache else self.ring
         self._writers = [Writer(self._cache, actor) for actor in range(ACTORS)]
         self._copies = [Writer(self.ring, actor) for actor in range(ACTORS)] if training.cache else []
-        self._actors = [_Actor((seed, actor), self._learner) for actor in range(ACTORS)]
+        self._actors = [_PoleActor((seed, actor), self._learner) for actor in range(ACTORS)]
         self._waiting: dict[int, Callable[[], bool]] = {}
         """What the ring had no room for, by actor."""
         self._computed: dict[tuple[int, int, int], Any] = {}
         self._invoked = any(entry["to"] == "actors" for entry in training.triggers.values())
         to: dict[str, Passer] = {
-            "learner": direct(self._learn),
-            "replay": direct(self._replay),
-            "weights": direct(self._sync),
-            "actors": direct(self._invoke),
-            "advantages": direct(self._advantages),
-            "head": direct(self._copy),
+            "learner": direct(self._learn_blocks),
+            "replay": direct(self._replay_rows),
+            "weights": direct(self._sync_weights),
+            "actors": direct(self._invoke_actors),
+            "advantages": direct(self._compute_advantages),
+            "head": direct(self._copy_stage),
         }
         self._bounds = [bind(self.ring, training.triggers, to)]
         if training.cache:
             self._bounds.append(bind(self._cache, training.cache, to))
 
     @property
-    def returns(self) -> list[float]:
+    def episode_returns(self) -> list[float]:
         """Returns of the episodes, as they ended."""
         return [total for _, total in sorted(pair for each in self._actors for pair in each.returns)]
 
-    def go(self, updates: int) -> None:
+    def train_until(self, updates: int) -> None:
         """Train until so many updates are made."""
-        self._publish()
-        self._invoke(None)
-        self._check()
+        self._publish_weights()
+        self._invoke_actors(None)
+        self._check_triggers()
         while self.updates < updates:
             before = self.network.time
             self.network.run(before + _PERIOD)
 
-    def _check(self) -> None:
+    def _check_triggers(self) -> None:
         while sum(bound.check(self.network.time) for bound in self._bounds):
             pass
         for actor, write in list(self._waiting.items()):
             if write():
                 del self._waiting[actor]
-                self._next(actor)
+                self._continue_actor(actor)
         due = min((due for bound in self._bounds if (due := bound.due()) is not None), default=None)
         if due is not None:
-            self.network.at(due, self._timed)
+            self.network.at(due, self._check_timers)
 
-    def _timed(self) -> None:
+    def _check_timers(self) -> None:
         if any((due := bound.due()) is not None and due <= self.network.time for bound in self._bounds):
-            self._check()
+            self._check_triggers()
 
-    def _invoke(self, firing: Firing | None) -> None:
+    def _invoke_actors(self, firing: Firing | None) -> None:
         for actor in range(ACTORS):
-            self.network.at(self.network.time + BLOCK * STEP, partial(self._turn, actor))
+            self.network.at(self.network.time + BLOCK * STEP, partial(self._play_turn, actor))
 
-    def _next(self, actor: int) -> None:
+    def _continue_actor(self, actor: int) -> None:
         """Let an actor play on, where no trigger invokes actors."""
         if not self._invoked:
-            self.network.at(self.network.time + BLOCK * STEP, partial(self._turn, actor))
+            self.network.at(self.network.time + BLOCK * STEP, partial(self._play_turn, actor))
 
-    def _turn(self, actor: int) -> None:
-        rows, ends, version = self._actors[actor].play(BLOCK, self.network.time)
+    def _play_turn(self, actor: int) -> None:
+        rows, ends, version = self._actors[actor].play_steps(BLOCK, self.network.time)
         write = partial(self._writers[actor].write, rows, version=version, end=ends)
         if write():
-            self._next(actor)
+            self._continue_actor(actor)
         else:
             self._waiting[actor] = write
-        self._check()
+        self._check_triggers()
 
-    def _sync(self, firing: Firing) -> None:
+    def _sync_weights(self, firing: Firing) -> None:
         found = self.ring.objects.read("weights")
         assert found is not None
         for actor in self._actors:
             actor.weights, actor.version = found[0].astype(float), found[1]
 
-    def _publish(self) -> None:
+    def _publish_weights(self) -> None:
         self.ring.version = self.updates
         self.ring.objects.publish("weights", self._learner.weights, self.ring.version)
 
-    def _learn(self, firing: Firing) -> None:
+    def _learn_blocks(self, firing: Firing) -> None:
         known = [self._computed.pop(each, None) for each in firing.ranges]
         batches = [self.ring.views(*each)[0] for each in firing.ranges]
         self._learner.learn(batches, known)
         self.updates += 1
-        self._publish()
+        self._publish_weights()
 
-    def _replay(self, firing: Firing) -> None:
+    def _replay_rows(self, firing: Firing) -> None:
         if self._learner.replay(self.ring):
             self.updates += 1
-            self._publish()
+            self._publish_weights()
 
-    def _advantages(self, firing: Firing) -> None:
+    def _compute_advantages(self, firing: Firing) -> None:
         for each in firing.ranges:
             actor, start, stop = each
             places = np.arange(start, stop) % self.ring.rows
             small = {key: self.ring.column(key, actor)[places] for key in (*SMALL, "end")}
             self._computed[each] = self._learner.advantages(small)
 
-    def _copy(self, firing: Firing) -> None:
+    def _copy_stage(self, firing: Firing) -> None:
         for actor, start, stop in firing.ranges:
             (part,) = self._cache.views(actor, start, stop)
             rows = {key: part[key] for key in firing.keys}
@@ -238,8 +238,8 @@ class Run:
             self._bounds[0].check(self.network.time)
 
 
-class _Actor:
-    def __init__(self, seed: tuple[int, int], learner: Learner) -> None:
+class _PoleActor:
+    def __init__(self, seed: tuple[int, int], learner: TriggerLearner) -> None:
         self._random = np.random.default_rng(seed)
         self._poles = Poles(1, self._random)
         self._learner = learner
@@ -248,7 +248,7 @@ class _Actor:
         self.returns: list[tuple[float, float]] = []
         """When an episode ended, and its return."""
 
-    def play(self, steps: int, now: float) -> tuple[dict[str, Any], list[int], int]:
+    def play_steps(self, steps: int, now: float) -> tuple[dict[str, Any], list[int], int]:
         """Play with the weights it has: rows, how each ends, and the weights' version."""
         rows: dict[str, list[Any]] = {key: [] for key in ROW.keys}
         ends = []
@@ -266,15 +266,17 @@ class _Actor:
         return {key: np.array(found) for key, found in rows.items()}, ends, self.version
 
 
-def train(name: str, updates: int, seed: int = 1) -> tuple[float, float]:
+def train_once(name: str, updates: int, seed: int = 1) -> tuple[float, float]:
     """Make one of ``TRAININGS``: the mean return of its first 20 episodes and of its last."""
-    run = Run(TRAININGS[name], seed)
-    run.go(updates)
-    return fmean(run.returns[:20]), fmean(run.returns[-20:])
+    run = TriggerRun(TRAININGS[name], seed)
+    run.train_until(updates)
+    return fmean(run.episode_returns[:20]), fmean(run.episode_returns[-20:])
 
 
-def trainings(seeds: int) -> Iterator[Trained]:
+def run_trainings(seeds: int) -> Iterator[TriggerOutcome]:
     """Make all trainings, each with ``seeds`` seeds, from 1 on."""
     for name, each in TRAININGS.items():
-        found = np.array([train(name, each.updates, seed) for seed in range(1, seeds + 1)])
-        yield Trained(name, each.uses, each.updates, estimate(found[:, 0]), estimate(found[:, 1]))
+        found = np.array([train_once(name, each.updates, seed) for seed in range(1, seeds + 1)])
+        yield TriggerOutcome(
+            name, each.used_rows, each.updates, estimate_mean(found[:, 0]), estimate_mean(found[:, 1])
+        )

@@ -46,7 +46,7 @@ reads rows in place or gathers them. ZeroMQ over ipc: ``send_pyobj`` and ``recv_
 ``recv()`` into an array; and with copy=False on both sides, the array upon the message's own memory."""
 
 
-def measure(repeats: int) -> Iterator[Moved]:
+def measure_ways(repeats: int) -> Iterator[Moved]:
     """Measure all ways in turn, on the same machine."""
     with tempfile.TemporaryDirectory() as folder:
         name, address = f"transfer-{os.getpid()}", f"ipc://{Path(folder) / 'block'}"
@@ -57,11 +57,11 @@ def measure(repeats: int) -> Iterator[Moved]:
         spare.populate(0)
         ours, theirs = multiprocessing.get_context("forkserver").Pipe()
         sender = multiprocessing.get_context("forkserver").Process(
-            target=_send, args=(theirs, name, address), daemon=True
+            target=_serve_sender, args=(theirs, name, address), daemon=True
         )
         sender.start()
         try:
-            times = _times(ring, spare, ours, address, repeats)
+            times = _measure_times(ring, spare, ours, address, repeats)
         finally:
             sender.terminate()
             sender.join()
@@ -72,7 +72,7 @@ def measure(repeats: int) -> Iterator[Moved]:
         yield Moved(way, float(wall), float(cpu))
 
 
-def _times(
+def _measure_times(
     ring: Ring, spare: Ring, pipe: Connection, address: str, repeats: int
 ) -> dict[str, list[tuple[float, float]]]:
     import zmq
@@ -86,7 +86,7 @@ def _times(
         [np.zeros((STEPS, *SHAPE), np.uint8) for _ in range(_PLACES)],
     )
     gathered = ring.buffers(STEPS)
-    source = _block()
+    source = _make_block()
     copies = {"copy": places, "copy, shared": np.split(spare.column("obs"), _PLACES)}
 
     def in_place() -> None:
@@ -144,11 +144,11 @@ def _times(
     return times
 
 
-def _block() -> Block:
+def _make_block() -> Block:
     return np.random.default_rng(1).integers(0, 255, (STEPS, *SHAPE), np.uint8)
 
 
-def _send(pipe: Connection, name: str, address: str) -> None:
+def _serve_sender(pipe: Connection, name: str, address: str) -> None:
     """The other process: it receives a way, sends a block, and reports when it began and what it spent."""
     import zmq
 
@@ -157,7 +157,7 @@ def _send(pipe: Connection, name: str, address: str) -> None:
     context: Any = zmq.Context()
     socket = context.socket(zmq.PUSH)
     socket.connect(address)
-    block = _block()
+    block = _make_block()
 
     def write(block: Block) -> None:
         assert writer.write({"obs": block})

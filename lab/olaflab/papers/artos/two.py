@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from olaf.elastic import GPU, Actors, Held, Pool, SharedPool
 from olaf.transport.virtual import VirtualNetwork
 
-from olaflab.papers.artos.model import Costs
+from olaflab.papers.artos.model import ModelCosts
 from olaflab.papers.artos.sleeping import busy
 from olaflab.papers.artos.tables import NOISE
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.summary import Estimate, estimate_mean
 
 Floats = NDArray[np.float64]
 Stretch = tuple[float, float]
@@ -48,21 +48,23 @@ class Doubled:
     """The same of both."""
 
 
-def modelled(costs: Costs, noise: float = NOISE, seeds: int = 10) -> Iterator[Doubled]:
+def model_two(costs: ModelCosts, noise: float = NOISE, seeds: int = 10) -> Iterator[Doubled]:
     """PPO with 16 actors that are woken in time, in the cost model.
 
     Whether an actor that is restored needs its core is not printed: both readings.
     """
     for where, restoring in (("restoring on the cores", costs.restore), ("restoring beside", 0.0)):
         one, two = (
-            np.array([_simulate(costs, noise, seed, trainings, restoring) for seed in range(seeds)])
+            np.array([_simulate_trainings(costs, noise, seed, trainings, restoring) for seed in range(seeds)])
             for trainings in (1, 2)
         )
-        longer = estimate(100 * (two[:, 0] / one[:, 0] - 1))
-        yield Doubled(f"model, {where}", *_means(one[:, 0], longer, one[:, 1], two[:, 1]))
+        longer = estimate_mean(100 * (two[:, 0] / one[:, 0] - 1))
+        yield Doubled(f"model, {where}", *_average_columns(one[:, 0], longer, one[:, 1], two[:, 1]))
 
 
-def _simulate(costs: Costs, noise: float, seed: int, trainings: int, restoring: float) -> tuple[float, float]:
+def _simulate_trainings(
+    costs: ModelCosts, noise: float, seed: int, trainings: int, restoring: float
+) -> tuple[float, float]:
     """Mean seconds of an update, and the share of the time in which the cores are held.
 
     Cores are requested ``restoring`` seconds before the learner is done, which is known (ARTOS' monitor).
@@ -70,7 +72,7 @@ def _simulate(costs: Costs, noise: float, seed: int, trainings: int, restoring: 
     network, held = VirtualNetwork(), Held()
     pool = Pool(1, held, lambda: network.time)
     randoms = [np.random.default_rng((seed, number)) for number in range(trainings)]
-    learning = costs.artos(ACTORS) - costs.play
+    learning = costs.artos_iteration(ACTORS) - costs.play
     made, ends = [0] * trainings, [0.0] * trainings
 
     def ask(training: int, learnt: float) -> None:
@@ -94,11 +96,13 @@ def _simulate(costs: Costs, noise: float, seed: int, trainings: int, restoring: 
     return float(np.mean(ends)) / _UPDATES, held.seconds(GPU, network.time) / max(ends)
 
 
-def _means(alone: Floats, longer: Estimate, one: Floats, two: Floats) -> tuple[float, Estimate, float, float]:
+def _average_columns(
+    alone: Floats, longer: Estimate, one: Floats, two: Floats
+) -> tuple[float, Estimate, float, float]:
     return float(np.mean(alone)), longer, float(np.mean(one)), float(np.mean(two))
 
 
-def measured(repeats: int) -> Doubled:
+def measure_two(repeats: int) -> Doubled:
     """Two teams of actors that share one core, the last one, by a lease; learners only wait.
 
     They wait ``_LEARNING`` times as long as was played: what else runs on the machine makes both slower.
@@ -111,20 +115,20 @@ def measured(repeats: int) -> Doubled:
     found: list[tuple[Stretch, Stretch]] = []
     try:
         for team in teams:
-            _play(team)
+            _play_team(team)
         for _ in range(repeats):
-            one = _stretch(pool, teams[:1])
-            found.append((one, _stretch(pool, teams)))
+            one = _measure_stretch(pool, teams[:1])
+            found.append((one, _measure_stretch(pool, teams)))
     finally:
         for team in teams:
             team.close()
         pool.unlink()
     one, two = np.array(found).transpose(1, 2, 0)
-    longer = estimate(100 * (two[0] / one[0] - 1))
-    return Doubled("for real", *_means(one[0], longer, one[1], two[1]))
+    longer = estimate_mean(100 * (two[0] / one[0] - 1))
+    return Doubled("for real", *_average_columns(one[0], longer, one[1], two[1]))
 
 
-def _stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
+def _measure_stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
     """Seconds of an update after the first, and the share of the time in which the core is held.
 
     Both begin at once, so one waits in its first update as it does not later.
@@ -138,7 +142,7 @@ def _stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
         for update in range(_REAL_UPDATES):
             with pool.lease():
                 since = time.monotonic()
-                _play(team)
+                _play_team(team)
                 played = time.monotonic() - since
             holds.append(played)
             time.sleep(_LEARNING * played)  # a GPU's work elsewhere, of a stated length
@@ -153,7 +157,7 @@ def _stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
     return float(np.mean(updates)), sum(holds) / (time.monotonic() - begin)
 
 
-def _play(team: Actors) -> None:
+def _play_team(team: Actors) -> None:
     team.invoke(range(_REAL_ACTORS))
     while team.playing:
         team.serve(60.0)

@@ -17,9 +17,9 @@ from olaf.experience.remote import Receiver, Sender
 from olaf.experience.triggers import Transfer
 from olaf.experience.writer import Arrays
 
-from olaflab.papers.artos.link import Machine
-from olaflab.papers.artos.rays import Blocks
-from olaflab.papers.artos.store import Client
+from olaflab.papers.artos.link import LinkMachine
+from olaflab.papers.artos.rays import RayBlocks
+from olaflab.papers.artos.store import StoreClient
 
 STEPS, SHAPE = 512, (84, 84, 4)
 BYTES = STEPS * int(np.prod(SHAPE))
@@ -38,12 +38,12 @@ _LOOK = 0.2
 """Seconds after which a sender looks whether it is to send again."""
 
 
-def block() -> Any:
+def make_block() -> Any:
     """(512, 84, 84, 4) of noise: nothing to compress."""
     return np.random.default_rng(1).integers(0, 255, (STEPS, *SHAPE), np.uint8)
 
 
-def rows(pixels: Any) -> Arrays:
+def make_rows(pixels: Any) -> Arrays:
     """A block with rewards and values."""
     small = np.zeros(STEPS, np.float32)
     return {"reward": small, "value": small, "obs": pixels}
@@ -52,56 +52,59 @@ def rows(pixels: Any) -> Arrays:
 class Senders:
     """The worker's ends, by way."""
 
-    def __init__(self, head: Machine, store: Machine | None) -> None:
+    def __init__(self, head: LinkMachine, store: LinkMachine | None) -> None:
         import zmq
 
-        self._block = block()
-        self._connection = _connected(head.address)
+        self._block = make_block()
+        self._connection = _connect_to(head.address)
         self._socket: Any = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.connect(f"tcp://{head.address}:{_ZEROMQ_PORT}")
-        self._store = None if store is None else Client(store.address)
+        self._store = None if store is None else StoreClient(store.address)
         self.cache = Ring(STEP, STEPS, MOST, full="refuse")
         self.writers = [Writer(self.cache, actor) for actor in range(MOST)]
         self._sender = Sender(self.cache, f"tcp://{head.address}:{_OLAF_PORT}", "worker")
         self.transfer = Transfer(self.cache, "send", (SMALL, ("obs",)), STEPS)
         self._bound = Bound({self.transfer: self._sender})
         self._by_way: dict[str, Callable[[int], None]] = {
-            PLAIN: self._plain, ZEROMQ: self._zeromq, OLAF: self._olaf, STORE: self._stored,
-            STORE_EACH: self._stored,
-        }  # fmt: skip
+            PLAIN: self._send_plain,
+            ZEROMQ: self._send_zeromq,
+            OLAF: self._send_olaf,
+            STORE: self._send_to_store,
+            STORE_EACH: self._send_to_store,
+        }
 
-    def send(self, way: str, count: int) -> float:
+    def send_blocks(self, way: str, count: int) -> float:
         """Send ``count`` blocks: when it began. What actors write while they play is there before."""
         if way == OLAF:
             for writer in self.writers[:count]:
-                assert writer.write(rows(self._block))
+                assert writer.write(make_rows(self._block))
         begin = time.perf_counter()
         self._by_way[way](count)
         return begin
 
-    def _plain(self, count: int) -> None:
+    def _send_plain(self, count: int) -> None:
         for _ in range(count):
             self._connection.sendall(self._block)
 
-    def _zeromq(self, count: int) -> None:
+    def _send_zeromq(self, count: int) -> None:
         for _ in range(count):
             self._socket.send(self._block, copy=False)
 
-    def _olaf(self, count: int) -> None:
+    def _send_olaf(self, count: int) -> None:
         self._bound.check()
         while self._sender.waiting:
             self._sender.pump(_LOOK)
 
-    def _stored(self, count: int) -> None:
+    def _send_to_store(self, count: int) -> None:
         assert self._store is not None
         for _ in range(count):
-            self._store.push(_KEY, self._block)
+            self._store.push_block(_KEY, self._block)
 
 
 class Receivers:
     """The head's ends, by way; and its ring."""
 
-    def __init__(self, head: Machine, store: Machine | None, ray: Path | None) -> None:
+    def __init__(self, head: LinkMachine, store: LinkMachine | None, ray: Path | None) -> None:
         """``store`` and ``ray``, the folder of a cluster, where there are any."""
         import zmq
 
@@ -110,26 +113,29 @@ class Receivers:
         self._socket: Any = zmq.Context.instance().socket(zmq.PULL)
         self._socket.bind(f"tcp://{head.address}:{_ZEROMQ_PORT}")
         self._into = np.zeros((MOST, STEPS, *SHAPE), np.uint8)
-        self._store = None if store is None else Client(store.address)
+        self._store = None if store is None else StoreClient(store.address)
         self.ring = Ring(STEP, STEPS, 1, most=MOST, full="refuse")
         self.receiver = Receiver(self.ring, f"tcp://{head.address}:{_OLAF_PORT}")
-        self._ray = None if ray is None else Blocks(head, ray, (STEPS, *SHAPE))
+        self._ray = None if ray is None else RayBlocks(head, ray, (STEPS, *SHAPE))
 
-    def receive(self, way: str, count: int, *, each: bool) -> Iterator[float | None]:
+    def receive_blocks(self, way: str, count: int, *, each: bool) -> Iterator[float | None]:
         """Yields as each of ``count`` blocks is in an array: when sending began, if the way knows.
 
         With ``each`` Ray gets each block as it comes, and not all at once.
         """
         if way == RAY:
             assert self._ray is not None
-            return self._ray.each(count) if each else self._ray.all(count)
+            return self._ray.get_each(count) if each else self._ray.get_all(count)
         ends: dict[str, Callable[[int], Iterator[None]]] = {
-            PLAIN: self._plain, ZEROMQ: self._zeromq, OLAF: self._olaf, STORE: self._stored,
-            STORE_EACH: self._stored,
-        }  # fmt: skip
+            PLAIN: self._receive_plain,
+            ZEROMQ: self._receive_zeromq,
+            OLAF: self._receive_olaf,
+            STORE: self._receive_from_store,
+            STORE_EACH: self._receive_from_store,
+        }
         return ends[way](count)
 
-    def _plain(self, count: int) -> Iterator[None]:
+    def _receive_plain(self, count: int) -> Iterator[None]:
         if self._connection is None:
             self._connection, _ = self._listener.accept()
         for place in self._into[:count]:
@@ -138,18 +144,18 @@ class Receivers:
                 view = view[self._connection.recv_into(view) :]
             yield None
 
-    def _zeromq(self, count: int) -> Iterator[None]:
+    def _receive_zeromq(self, count: int) -> Iterator[None]:
         for _ in range(count):
             assert len(np.frombuffer(self._socket.recv(copy=False).buffer, np.uint8)) == BYTES
             yield None
 
-    def _stored(self, count: int) -> Iterator[None]:
+    def _receive_from_store(self, count: int) -> Iterator[None]:
         assert self._store is not None
         for place in self._into[:count]:
-            self._store.pop(_KEY, place)
+            self._store.pop_block(_KEY, place)
             yield None
 
-    def _olaf(self, count: int) -> Iterator[None]:
+    def _receive_olaf(self, count: int) -> Iterator[None]:
         there: queue.SimpleQueue[None] = queue.SimpleQueue()
         bound = Bound({DataKey(self.ring, "learn", 1, STEPS): direct(lambda firing: there.put(None))})
         for _ in range(count):
@@ -159,7 +165,7 @@ class Receivers:
             yield there.get()
 
 
-class Learner:
+class StatedLearner:
     """A learner that takes stated seconds, as on a GPU elsewhere, and learns from what has come.
 
     In its first epoch it takes ``parts`` mini-batches, each as soon as its blocks are there; the epochs after
@@ -171,24 +177,24 @@ class Learner:
         self._count, self._epoch, self._epochs = count, count * seconds / epochs, epochs
         self._parts = min(parts, count)
         self._there = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._learn, daemon=True)
+        self._thread = threading.Thread(target=self._learn_blocks, daemon=True)
         self._thread.start()
 
     @property
-    def seconds(self) -> float:
+    def whole_seconds(self) -> float:
         """Seconds of all that it does."""
         return self._epoch * self._epochs
 
-    def arrived(self) -> None:
+    def add_block(self) -> None:
         """One more block."""
         self._there.release()
 
-    def learnt(self) -> float:
+    def wait_for_end(self) -> float:
         """Wait for its end: when it was."""
         self._thread.join()
         return time.perf_counter()
 
-    def _learn(self) -> None:
+    def _learn_blocks(self) -> None:
         have = 0
         for part in range(1, self._parts + 1):
             while have < self._count * part // self._parts:
@@ -198,7 +204,7 @@ class Learner:
         time.sleep(self._epoch * (self._epochs - 1))
 
 
-def _connected(address: str) -> socket.socket:
+def _connect_to(address: str) -> socket.socket:
     connection = socket.create_connection((address, _PLAIN_PORT), 20.0)
     connection.settimeout(None)
     return connection

@@ -5,24 +5,24 @@ from dataclasses import asdict
 from typing import Any
 
 from olaflab.model.iterations import Approach
-from olaflab.papers.figure import Effort, Points, Section, Table, decide
+from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, BOUND, JITTER
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS, Workload
-from olaflab.papers.iswitch.synchronous import MODELS, models
+from olaflab.papers.iswitch.synchronous import MODELS, time_models
 
 _JITTERS = (0.0, JITTER, 0.5, 1.0)
 
 
-def measure(effort: Effort) -> Points:
+def measure_asynchronous(effort: Effort) -> Points:
     """Fifty iterations of each approach under both time models, and their staleness."""
-    known = models(effort.kept.get("hosts"))
+    known = time_models(effort.kept.get("hosts"))
     found: Points = {"periods": {}, "staleness": {}}
     for name, each in known.items():
         effort.progress(f"time model {MODELS[name]}")
         found["periods"][name] = {
             workload.name: {
-                ASYNCHRONOUS[approach]: asdict(predicted.period(approach, workload, each))
+                ASYNCHRONOUS[approach]: asdict(predicted.predict_period(approach, workload, each))
                 for approach in ASYNCHRONOUS
             }
             for workload in WORKLOADS
@@ -30,13 +30,17 @@ def measure(effort: Effort) -> Points:
     for workload in WORKLOADS:
         effort.progress(f"staleness, {workload.name}")
         found["staleness"][workload.name] = {
-            ASYNCHRONOUS[approach]: [_staleness(approach, workload, known, jitter) for jitter in _JITTERS]
+            ASYNCHRONOUS[approach]: [
+                _measure_staleness(approach, workload, known, jitter) for jitter in _JITTERS
+            ]
             for approach in ASYNCHRONOUS
         }
     return found
 
 
-def _staleness(approach: Approach, workload: Workload, known: Mapping[str, Any], jitter: float) -> Points:
+def _measure_staleness(
+    approach: Approach, workload: Workload, known: Mapping[str, Any], jitter: float
+) -> Points:
     course = predicted.staleness(approach, workload, known["fitted"], jitter)
     return {
         "jitter": jitter,
@@ -47,17 +51,17 @@ def _staleness(approach: Approach, workload: Workload, known: Mapping[str, Any],
     }
 
 
-def section(data: Points) -> Section:
+def show_asynchronous(data: Points) -> Section:
     """Table 5, the speedups of table 3, and the staleness by how unlike the workers' gradients are."""
     tables = {
-        "table5": _table5(data["periods"]),
-        "table3": _table3(data["periods"]),
+        "table5": _make_table5(data["periods"]),
+        "table3": _make_table3(data["periods"]),
         "staleness": _table_of_staleness(data["staleness"]),
     }
-    return Section(tables, decide(dict(_statements(data["periods"]))))
+    return Section(tables, decide_statements(dict(_check_statements(data["periods"]))))
 
 
-def _paper(workload: Workload) -> dict[str, tuple[float, float]]:
+def _paper_iterations(workload: Workload) -> dict[str, tuple[float, float]]:
     """ms an iteration, and iterations."""
     base, switch = workload.baselines, workload.switch
     return {
@@ -66,11 +70,13 @@ def _paper(workload: Workload) -> dict[str, tuple[float, float]]:
     }
 
 
-def _table5(periods: Mapping[str, Any]) -> Table:
+def _make_table5(periods: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
         rewards = (workload.baselines.rewards[2], workload.switch.rewards[1])
-        for (approach, (paper, iterations)), reward in zip(_paper(workload).items(), rewards, strict=True):
+        for (approach, (paper, iterations)), reward in zip(
+            _paper_iterations(workload).items(), rewards, strict=True
+        ):
             row = [workload.name, approach, f"{reward:.2f}", f"{iterations / 1e6:.2f}", f"{paper:.2f}"]
             row.append(f"{paper * iterations / 3.6e6:.2f}")
             for by_name in periods.values():
@@ -99,10 +105,10 @@ def _table5(periods: Mapping[str, Any]) -> Table:
     )
 
 
-def _table3(periods: Mapping[str, Any]) -> Table:
+def _make_table3(periods: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
-        paper = _paper(workload)
+        paper = _paper_iterations(workload)
         row = [workload.name, f"{workload.speedups[2]:.2f}"]
         for by_name in periods.values():
             server, switch = (by_name[workload.name][name]["whole"] for name in paper)
@@ -144,10 +150,10 @@ def _table_of_staleness(staleness: Mapping[str, Any]) -> Table:
     return Table("Staleness as it arises, under (a), in versions of the weights", heads, rows)
 
 
-def _statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _check_statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Statements of tables 3 and 5, under (a)."""
     for workload in WORKLOADS:
-        paper = _paper(workload)
+        paper = _paper_iterations(workload)
         server, switch = (periods["fitted"][workload.name][name]["whole"] for name in paper)
         shorter = paper["Async iSW"][0] < paper["Async PS"][0]
         word = "shorter" if shorter else "longer"

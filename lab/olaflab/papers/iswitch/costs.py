@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.model.iterations import Approach, Job, Network, Software, run
+from olaflab.model.iterations import Approach, IterationJob, IterationNetwork, Software, simulate_job
 from olaflab.papers.iswitch.published import SHARES, WORKERS, Workload
 
 _ROUNDS, _ENOUGH = 40, 1e-3
@@ -21,7 +21,7 @@ _STEP = 0.01
 """Step of a cost for derivatives."""
 MS = 1e6
 """ns."""
-NETWORK = Network()
+NETWORK = IterationNetwork()
 """One rack, 10 Gb/s, frames of 1,504 bytes at most: the paper's have 1,522."""
 
 
@@ -36,7 +36,7 @@ class Variant:
     duplex: bool = True
     """A host sends and receives at the same time."""
 
-    def messages(self, workload: Workload) -> Sequence[int]:
+    def message_sizes(self, workload: Workload) -> Sequence[int]:
         """Bytes of each message of a gradient."""
         return [4 * values for values in workload.tensors] if self.tensors else workload.vectors
 
@@ -59,7 +59,7 @@ VARIANTS = tuple(
 
 
 @dataclass(frozen=True)
-class Costs:
+class HostCosts:
     """Costs of hosts and of the computing beside."""
 
     variant: Variant
@@ -73,15 +73,15 @@ class Costs:
         return asdict(self)
 
     @staticmethod
-    def of_json(kept: Mapping[str, Any]) -> "Costs":
+    def of_json(kept: Mapping[str, Any]) -> "HostCosts":
         variant, software = Variant(**kept["variant"]), Software(**kept["software"])
-        return Costs(variant, software, kept["computing"], kept["error"])
+        return HostCosts(variant, software, kept["computing"], kept["error"])
 
 
-def aggregation(approach: Approach, workload: Workload, variant: Variant, software: Software) -> float:
+def aggregation_time(approach: Approach, workload: Workload, variant: Variant, software: Software) -> float:
     """ms of a synchronous iteration without computing, of the paper's four workers."""
-    job = Job(approach, WORKERS, variant.messages(workload), software=software, network=NETWORK)
-    return float(run(job).updates[0]) / MS
+    job = IterationJob(approach, WORKERS, variant.message_sizes(workload), software=software, network=NETWORK)
+    return float(simulate_job(job).updates[0]) / MS
 
 
 BASES = {
@@ -92,63 +92,66 @@ BASES = {
 """How computing may be taken from what a parameter server and all-reduce leave over: the weight of each."""
 
 
-def fitted(workloads: Sequence[Workload], variant: Variant, base: tuple[float, float] = (1.0, 1.0)) -> Costs:
+def fitted(
+    workloads: Sequence[Workload], variant: Variant, base: tuple[float, float] = (1.0, 1.0)
+) -> HostCosts:
     """The costs with the least squares of relative errors (Levenberg and Marquardt); ``base`` is of BASES."""
 
-    def predicted(logarithms: NDArray[np.float64]) -> Costs:
+    def predicted(logarithms: NDArray[np.float64]) -> HostCosts:
         message, byte = np.exp(logarithms)
         software = Software(message, byte=byte, whole=variant.whole, duplex=variant.duplex)
-        return _computing(workloads, variant, software, base)
+        return _fit_computing(workloads, variant, software, base)
 
     def errors(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
         costs = predicted(logarithms)
-        return _errors(workloads, costs)
+        return _relative_errors(workloads, costs)
 
-    each = sum(len(variant.messages(workload)) for workload in workloads) / len(workloads)
-    found = _least(errors, np.log(np.array([1e6 / each, 0.4])))
+    each = sum(len(variant.message_sizes(workload)) for workload in workloads) / len(workloads)
+    found = _minimise_errors(errors, np.log(np.array([1e6 / each, 0.4])))
     return replace(predicted(found), error=float(np.sqrt((errors(found) ** 2).mean())))
 
 
-def best(workloads: Sequence[Workload]) -> tuple[Costs, Sequence[Costs]]:
+def fit_variants(workloads: Sequence[Workload]) -> tuple[HostCosts, Sequence[HostCosts]]:
     """The variant with the least error, and all of them."""
     found = [fitted(workloads, variant) for variant in VARIANTS]
     return min(found, key=lambda costs: costs.error), found
 
 
-def _computing(
+def _fit_computing(
     workloads: Sequence[Workload], variant: Variant, software: Software, base: tuple[float, float]
-) -> Costs:
+) -> HostCosts:
     """The computing for which the relative errors of the two approaches, so weighted, are least."""
     computing = {}
     for workload in workloads:
-        known, ours = _baselines(workload, variant, software)
+        known, ours = _baseline_times(workload, variant, software)
         weights = np.array(base) / known**2
         computing[workload.name] = max(float(((known - ours) * weights).sum() / weights.sum()), 0.1)
-    return Costs(variant, software, computing, 0.0)
+    return HostCosts(variant, software, computing, 0.0)
 
 
-def _baselines(
+def _baseline_times(
     workload: Workload, variant: Variant, software: Software
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ms of the paper's iterations, and of our aggregations: parameter server, all-reduce."""
     hours = (workload.baselines.server, workload.baselines.ring)
     ours = [
-        aggregation(approach, workload, variant, software) for approach in (Approach.SERVER, Approach.RING)
+        aggregation_time(approach, workload, variant, software)
+        for approach in (Approach.SERVER, Approach.RING)
     ]
-    return np.array([workload.period(each) for each in hours]), np.array(ours)
+    return np.array([workload.iteration_period(each) for each in hours]), np.array(ours)
 
 
-def _errors(workloads: Sequence[Workload], costs: Costs) -> NDArray[np.float64]:
+def _relative_errors(workloads: Sequence[Workload], costs: HostCosts) -> NDArray[np.float64]:
     found, shares = [], []
     for workload in workloads:
-        known, ours = _baselines(workload, costs.variant, costs.software)
+        known, ours = _baseline_times(workload, costs.variant, costs.software)
         whole = ours + costs.computing[workload.name]
         found += list(whole / known - 1)
         shares += list(ours / whole)
     return np.array([*found, min(shares) / SHARES[0] - 1, max(shares) / SHARES[1] - 1])
 
 
-def _least(
+def _minimise_errors(
     errors: Callable[[NDArray[np.float64]], NDArray[np.float64]], begin: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     at, now, damping = begin, errors(begin), 1e-3

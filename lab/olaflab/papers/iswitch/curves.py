@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olaflab import pictures
-from olaflab.papers.curves import thin
+from olaflab.papers.curves import thin_places
 from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, Points, Section, Table
 from olaflab.papers.iswitch import learning, predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, SYNCHRONOUS
 from olaflab.papers.iswitch.published import WORKLOADS
 from olaflab.papers.iswitch.synchronous import fit
-from olaflab.papers.summary import compare
+from olaflab.papers.summary import compare_seeds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -23,16 +23,16 @@ _ENOUGH = 5
 """Seeds for a statement."""
 
 
-def run(effort: Effort) -> Points:
+def run_learning(effort: Effort) -> Points:
     """Train in every way, and the time of an iteration of the same workload."""
     fitted, _ = fit()
-    found = learning.measure(fitted, effort.number(SEEDS), effort.folder, effort.progress)
+    found = learning.measure_learning(fitted, effort.seed_count(SEEDS), effort.folder, effort.progress)
     effort.progress("times of iterations")
     return {
         "learnt": found,
         "ms": {
             name: {
-                way: predicted.period(approach, _workload(name), fitted).whole
+                way: predicted.predict_period(approach, _find_workload(name), fitted).whole
                 for approach, way in (SYNCHRONOUS | ASYNCHRONOUS).items()
             }
             for name in found["learners"]
@@ -40,11 +40,11 @@ def run(effort: Effort) -> Points:
     }
 
 
-def _workload(name: str) -> Any:
+def _find_workload(name: str) -> Any:
     return next(each for each in WORKLOADS if each.name == name)
 
 
-def section(data: Points) -> Section:
+def show_learning(data: Points) -> Section:
     """Iterations of every way."""
     found = data["learnt"]
     rows = [
@@ -54,8 +54,10 @@ def section(data: Points) -> Section:
             way,
             str(each["each"]),
             f"{each['staleness']:.2f}",
-            _estimate(each["iterations"]),
-            _estimate([None if count is None else count * each["each"] for count in each["iterations"]]),
+            _format_estimate(each["iterations"]),
+            _format_estimate(
+                [None if count is None else count * each["each"] for count in each["iterations"]]
+            ),
             f"{sum(count is not None for count in each['iterations'])} of {learner['seeds']}",
         ]
         for name, learner in found["learners"].items()
@@ -73,31 +75,31 @@ def section(data: Points) -> Section:
     )
     title = "Iterations until the mean return is the goal: means ± 95 %"
     return Section(
-        {"iterations": Table(title, heads, rows), "ends": _ends(data)},
-        dict(_statements(found["learners"])),
+        {"iterations": Table(title, heads, rows), "ends": _show_ends(data)},
+        dict(_judge_differences(found["learners"])),
     )
 
 
-def _ends(data: Points) -> Table:
+def _show_ends(data: Points) -> Table:
     """Iterations, and the time that they take at the workload's own pace."""
     rows = []
     for name, ms in data["ms"].items():
         ways = data["learnt"]["learners"][name]["ways"]
         for approach, each in ms.items():
             way = approach if approach in ASYNCHRONOUS.values() else "synchronous"
-            known = learning.mean(ways[way]["iterations"])
+            known = learning.mean_with_interval(ways[way]["iterations"])
             time = "–" if known is None else f"{known[0] * each / 1000:.1f} ± {known[1] * each / 1000:.1f}"
             rows.append([name, approach, f"{each:.2f}", time])
     heads = ("algorithm", "approach", "ms an iteration (a)", "s to the goal")
     return Table("The same trainings, each iteration at the time of the paper's workload", heads, rows)
 
 
-def _estimate(counts: list[int | None]) -> str:
-    known = learning.mean(counts)
+def _format_estimate(counts: list[int | None]) -> str:
+    known = learning.mean_with_interval(counts)
     return "–" if known is None else f"{known[0]:.0f} ± {known[1]:.0f}"
 
 
-def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _judge_differences(learners: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Judge the differences in iterations, seed by seed, of learners with seeds enough."""
     for name, learner in learners.items():
         every = [learner["ways"][way]["iterations"] for way in ("Async PS", "Async iSW", "synchronous")]
@@ -106,24 +108,24 @@ def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, str]]:
         server, switch, same = np.array(every, float)
         less = f"{100 * (1 - switch.mean() / server.mean()):.0f} % (paper 44–78 %)"
         claim = f"{name}: Async iSW needs {less} fewer iterations than Async PS"
-        yield compare(claim, server, switch, digits=0)
+        yield compare_seeds(claim, server, switch, digits=0)
         claim = f"{name}: Async iSW needs other iterations than synchronous training"
-        text, verdict = compare(claim, switch, same, digits=0)
+        text, verdict = compare_seeds(claim, switch, same, digits=0)
         yield text, verdict if verdict == NOT_SHOWN else HOLDS
 
 
-def draw(data: Points, figure: "Drawing") -> None:
+def draw_learning(data: Points, figure: "Drawing") -> None:
     """Draw mean rewards over time, synchronous and asynchronous."""
     found = data["learnt"]
     rows: Any = figure.subplots(len(found["learners"]), 2, sharex="row", sharey="row", squeeze=False)
     for number, (name, learner) in enumerate(found["learners"].items()):
         for axes, approaches in zip(rows[number], (SYNCHRONOUS, ASYNCHRONOUS), strict=True):
-            looks = pictures.styles(approaches.values())
+            looks = pictures.assign_styles(approaches.values())
             for approach in approaches.values():
                 way = approach if approach in ASYNCHRONOUS.values() else "synchronous"
                 curve = _mean_curve(learner["ways"][way]["curves"])
                 times = learner["every"] * np.arange(1, len(curve) + 1) * data["ms"][name][approach] / 1000
-                kept = thin(len(curve))
+                kept = thin_places(len(curve))
                 axes.plot(times[kept], curve[kept], label=approach, **looks[approach])
             axes.axhline(learner["goal"], color="grey", lw=0.8)
             axes.grid(alpha=0.3)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olaflab.model import iterations
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table
+from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table
 from olaflab.papers.iswitch import asynchronous, curves, hosts, scale, synchronous, wire
 
 _CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(iterations.__file__))
@@ -16,14 +16,18 @@ _SUMS, _REPEATS = 10, 5
 
 def figures() -> Iterator[Figure]:
     """Return all of iSwitch's figures."""
-    yield Figure("hosts", "What our hosts' software costs", _hosts, _hosts_section, cost=Cost.MACHINE)
-    yield Figure("wire", "Server, ring and engine between our hosts", _wire, _wire_section, cost=Cost.MACHINE)
+    yield Figure(
+        "hosts", "What our hosts' software costs", _run_hosts, _hosts_section, cost=FigureCost.MACHINE
+    )
+    yield Figure(
+        "wire", "Server, ring and engine between our hosts", _run_wire, _wire_section, cost=FigureCost.MACHINE
+    )
     yield Figure(
         "synchronous",
         "Tables 3 and 4, figures 4 and 12: synchronous training",
-        synchronous.measure,
-        synchronous.section,
-        synchronous.draw,
+        synchronous.measure_synchronous,
+        synchronous.show_synchronous,
+        synchronous.draw_iterations,
         size=(7, 4.2),
         code=_CODE,
         needs=("hosts", "wire"),
@@ -31,17 +35,17 @@ def figures() -> Iterator[Figure]:
     yield Figure(
         "asynchronous",
         "Tables 3 and 5: asynchronous training",
-        asynchronous.measure,
-        asynchronous.section,
+        asynchronous.measure_asynchronous,
+        asynchronous.show_asynchronous,
         code=_CODE,
         needs=("hosts",),
     )
     yield Figure(
         "scale",
         "Figure 15: more workers",
-        scale.measure,
-        scale.section,
-        scale.draw,
+        scale.measure_scale,
+        scale.show_scale,
+        scale.draw_scale,
         size=(6.4, 7.2),
         code=_CODE,
         needs=("hosts",),
@@ -49,16 +53,16 @@ def figures() -> Iterator[Figure]:
     yield Figure(
         "learning",
         "Figures 13 and 14: rewards over time",
-        curves.run,
-        curves.section,
-        curves.draw,
-        Cost.TRAINING,
+        curves.run_learning,
+        curves.show_learning,
+        curves.draw_learning,
+        FigureCost.TRAINING,
         (7, 9),
     )
 
 
-def _hosts(effort: Effort) -> Points:
-    return hosts.measure(_UPDATES, effort.number(_ROUNDS), effort.progress)
+def _run_hosts(effort: Effort) -> Points:
+    return hosts.measure_hosts(_UPDATES, effort.seed_count(_ROUNDS), effort.progress)
 
 
 def _hosts_section(points: Points) -> Section:
@@ -66,9 +70,9 @@ def _hosts_section(points: Points) -> Section:
     return Section({"hosts": Table(points["machine"], ("values", "CPU µs of an update"), rows)})
 
 
-def _wire(effort: Effort) -> Points:
-    return wire.measure(("twin", "software"), _SUMS, effort.number(_REPEATS), effort.progress)
+def _run_wire(effort: Effort) -> Points:
+    return wire.measure_wire(("twin", "software"), _SUMS, effort.seed_count(_REPEATS), effort.progress)
 
 
 def _wire_section(points: Points) -> Section:
-    return Section({"wire": synchronous.wired(points)})
+    return Section({"wire": synchronous.make_wire_table(points)})

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from olaflab.model.iterations import Software
-from olaflab.papers.iswitch.costs import Costs, Variant
+from olaflab.papers.iswitch.costs import HostCosts, Variant
 from olafswitch.errors import OlafError, Problem
 
 _SMALL = 10_000
 """Values: of larger models a tenth of the updates is enough."""
 
 
-def measure(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[str, Any]:
+def measure_hosts(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[str, Any]:
     """CPU time of an update at a worker of the SDK, sent and answered over loopback, by the model's size.
 
     Raises OlafError where the parameter server does not start.
@@ -34,7 +34,7 @@ def measure(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[
             raise OlafError(Problem(str(error), "loopback")) from error
     slope, begin = np.polyfit([4 * values for values in found], [1e9 * each for each in found.values()], 1)
     return {
-        "machine": machine(),
+        "machine": describe_machine(),
         "updates": updates,
         "rounds": rounds,
         "seconds": {str(values): each for values, each in found.items()},
@@ -44,13 +44,13 @@ def measure(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[
     }
 
 
-def costs(kept: dict[str, Any], fitted: Costs) -> Costs:
+def host_costs(kept: dict[str, Any], fitted: HostCosts) -> HostCosts:
     """Our hosts' costs, beside the same computing: a message is a gradient vector, handled frame by frame."""
     software = Software(kept["message"], byte=kept["byte"], duplex=True)
-    return Costs(Variant(whole=False), software, fitted.computing, 0.0)
+    return HostCosts(Variant(whole=False), software, fitted.computing, 0.0)
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """The processor and the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -17,27 +17,27 @@ from typing import Any
 import numpy as np
 
 from olaflab.model.iterations import Approach
-from olaflab.papers.iswitch.costs import Costs
+from olaflab.papers.iswitch.costs import HostCosts
 from olaflab.papers.iswitch.predicted import JITTER, staleness
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import estimate
+from olaflab.papers.summary import estimate_mean
 from olaflab.training import cartpole
 from olaflab.training.staled import cheetah, hopper, train
-from olaflab.training.staled.train import Learnt, Task
+from olaflab.training.staled.train import DelayedTask, Learnt
 
-TASKS: Mapping[str, Task] = {
-    "DQN": Task(cartpole.DeepQ, 200.0, 40, 20_000, 50, times=3),
-    "A2C": Task(cartpole.ActorCritic, 200.0, 40, 20_000, 50, times=3),
-    "PPO": Task(hopper.ProximalPolicy, 250.0, 10, 16_000, 50),
-    "DDPG": Task(cheetah.Deterministic, 0.0, 10, 40_000, 200),
+TASKS: Mapping[str, DelayedTask] = {
+    "DQN": DelayedTask(cartpole.DeepQ, 200.0, 40, 20_000, 50, times=3),
+    "A2C": DelayedTask(cartpole.ActorCritic, 200.0, 40, 20_000, 50, times=3),
+    "PPO": DelayedTask(hopper.HopperPolicy, 250.0, 10, 16_000, 50),
+    "DDPG": DelayedTask(cheetah.Deterministic, 0.0, 10, 40_000, 200),
 }
 """Tasks by the workload whose staleness they have. Returns of a pole are 500 at most; deep Q-learning stays
 below 300."""
 
 
 @dataclass(frozen=True)
-class Way:
+class GradientWay:
     """How gradients become iterations."""
 
     name: str
@@ -48,18 +48,22 @@ class Way:
 
 
 WAYS = (
-    Way("synchronous", WORKERS, None),
-    Way("Async iSW", WORKERS, Approach.ENGINE_ASYNC),
-    Way("Async PS", 1, Approach.SERVER_ASYNC),
-    Way("one gradient an iteration, none stale", 1, None),
+    GradientWay("synchronous", WORKERS, None),
+    GradientWay("Async iSW", WORKERS, Approach.ENGINE_ASYNC),
+    GradientWay("Async PS", 1, Approach.SERVER_ASYNC),
+    GradientWay("one gradient an iteration, none stale", 1, None),
 )
 
 
-def measure(costs: Costs, seeds: int, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+def measure_learning(
+    costs: HostCosts, seeds: int, folder: Path, progress: Callable[[str], None]
+) -> dict[str, Any]:
     """Train in every way, by learner; one seed of all comes before the next. Raises OlafError."""
-    _quieten()
+    _quieten_gymnasium()
     kept = Runs(Learnt, folder / "iswitch", progress)
-    counts = {(name, way.name): _counts(name, way, costs, progress) for name in TASKS for way in WAYS}
+    counts = {
+        (name, way.name): _staleness_counts(name, way, costs, progress) for name in TASKS for way in WAYS
+    }
     runs: dict[tuple[str, str], list[Learnt]] = {each: [] for each in counts}
     for seed in range(seeds):
         for name, task in TASKS.items():
@@ -68,8 +72,8 @@ def measure(costs: Costs, seeds: int, folder: Path, progress: Callable[[str], No
                 limits = (task.goal, task.episodes, task.gradients, task.every)
                 settings = {"each": way.each, "counts": stale, "limits": limits}
                 for number in range(seed * task.times, (seed + 1) * task.times):
-                    make = partial(_trained, task, way, stale, number)
-                    runs[name, way.name].append(kept.of(f"{name}-{way.name}", number, settings, make))
+                    make = partial(_train_once, task, way, stale, number)
+                    runs[name, way.name].append(kept.run_of(f"{name}-{way.name}", number, settings, make))
     return {
         "learners": {
             name: {
@@ -93,13 +97,15 @@ def measure(costs: Costs, seeds: int, folder: Path, progress: Callable[[str], No
     }
 
 
-def _quieten() -> None:
+def _quieten_gymnasium() -> None:
     """Gymnasium's models have an attribute that MuJoCo will drop: no line for each, and no MUJOCO_LOG.TXT."""
     if find_spec("mujoco") is not None:
         import_module("mujoco").set_mju_user_warning(lambda text: None)
 
 
-def _counts(name: str, way: Way, costs: Costs, progress: Callable[[str], None]) -> list[int]:
+def _staleness_counts(
+    name: str, way: GradientWay, costs: HostCosts, progress: Callable[[str], None]
+) -> list[int]:
     """Numbers of gradients by how many versions old they are."""
     if way.stale is None:
         return [1]
@@ -113,19 +119,19 @@ def _mean_staleness(counts: Sequence[int]) -> float:
     return float(np.average(np.arange(len(counts)), weights=counts))
 
 
-def _trained(task: Task, way: Way, counts: Sequence[int], seed: int) -> Learnt:
-    draw = partial(_draw, np.cumsum(np.array(counts) / sum(counts)))
-    return train.train(task, way.each, draw, seed)
+def _train_once(task: DelayedTask, way: GradientWay, counts: Sequence[int], seed: int) -> Learnt:
+    draw = partial(_draw_staleness, np.cumsum(np.array(counts) / sum(counts)))
+    return train.train_with_delay(task, way.each, draw, seed)
 
 
-def mean(values: list[int | None]) -> tuple[float, float] | None:
+def mean_with_interval(values: list[int | None]) -> tuple[float, float] | None:
     """A mean and half of its interval of 95 %; None unless all got there."""
     known = [value for value in values if value is not None]
     if len(known) < len(values) or len(known) < 2:
         return None
-    found = estimate(np.array(known, np.float64))
+    found = estimate_mean(np.array(known, np.float64))
     return found.mean, found.interval
 
 
-def _draw(sums: Any, random: np.random.Generator) -> int:
+def _draw_staleness(sums: Any, random: np.random.Generator) -> int:
     return int(np.searchsorted(sums, random.random(), side="right"))

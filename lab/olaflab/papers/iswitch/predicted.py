@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from olafctl.wire.geometry import BEATS
-from olaflab.model.iterations import Approach, Course, Job, Network, Software, run
-from olaflab.papers.iswitch.costs import MS, NETWORK, Costs
+from olaflab.model.iterations import Approach, Course, IterationJob, IterationNetwork, Software, simulate_job
+from olaflab.papers.iswitch.costs import MS, NETWORK, HostCosts
 from olaflab.papers.iswitch.published import WORKERS, Workload
 
 JITTER = 0.1
@@ -30,13 +30,15 @@ class Period:
     """Mean, in iterations."""
 
 
-def job(approach: Approach, workload: Workload, costs: Costs, workers: int, network: Network) -> Job:
+def make_job(
+    approach: Approach, workload: Workload, costs: HostCosts, workers: int, network: IterationNetwork
+) -> IterationJob:
     """Describe one workload's job; a synchronous one is one iteration without jitter."""
     asynchronous = approach in ASYNCHRONOUS
-    made = Job(
+    made = IterationJob(
         approach,
         workers,
-        costs.variant.messages(workload),
+        costs.variant.message_sizes(workload),
         compute=costs.computing[workload.name] * MS,
         software=costs.software,
         network=network,
@@ -53,34 +55,34 @@ def job(approach: Approach, workload: Workload, costs: Costs, workers: int, netw
     return made
 
 
-def period(
+def predict_period(
     approach: Approach,
     workload: Workload,
-    costs: Costs,
+    costs: HostCosts,
     workers: int = WORKERS,
-    network: Network = NETWORK,
+    network: IterationNetwork = NETWORK,
 ) -> Period:
     """Predict an iteration's time in the event-level model."""
-    course = run(job(approach, workload, costs, workers, network))
+    course = simulate_job(make_job(approach, workload, costs, workers, network))
     if approach in ASYNCHRONOUS:
         return Period(course.period / MS, 0.0, course.mean_staleness)
     whole = float(course.updates[0]) / MS
     return Period(whole, whole - costs.computing[workload.name])
 
 
-def staleness(approach: Approach, workload: Workload, costs: Costs, jitter: float) -> Course:
+def staleness(approach: Approach, workload: Workload, costs: HostCosts, jitter: float) -> Course:
     """An asynchronous run of gradients that take from ``jitter``/2 less to as much more than on average."""
-    made = job(approach, workload, costs, WORKERS, NETWORK)
-    return run(replace(made, jitter=jitter, iterations=8 * made.iterations))
+    made = make_job(approach, workload, costs, WORKERS, NETWORK)
+    return simulate_job(replace(made, jitter=jitter, iterations=8 * made.iterations))
 
 
-def network_alone(workload: Workload, network: Network, workers: int = WORKERS) -> float:
+def network_alone(workload: Workload, network: IterationNetwork, workers: int = WORKERS) -> float:
     """ms of iSwitch's aggregation where hosts' software takes no time."""
-    made = Job(Approach.ENGINE, workers, workload.vectors, software=Software(), network=network)
-    return float(run(made).updates[0]) / MS
+    made = IterationJob(Approach.ENGINE, workers, workload.vectors, software=Software(), network=network)
+    return float(simulate_job(made).updates[0]) / MS
 
 
-def limit(workload: Workload, network: Network) -> float:
+def link_limit(workload: Workload, network: IterationNetwork) -> float:
     """ms that a gradient's bytes take on a worker's link, and a bit on the way up and down.
 
     No switch that sums can be faster: the last byte must go up before the last sum comes down.

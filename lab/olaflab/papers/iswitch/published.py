@@ -34,7 +34,7 @@ class Baselines:
 
 
 @dataclass(frozen=True)
-class Switch:
+class SwitchFigures:
     """Figures of iSwitch; never an input of a prediction."""
 
     hours: float
@@ -58,9 +58,9 @@ class Workload:
     iterations: float
     """Synchronous, of all approaches."""
     baselines: Baselines
-    switch: Switch
+    switch: SwitchFigures
 
-    def period(self, hours: float) -> float:
+    def iteration_period(self, hours: float) -> float:
         """ms of a synchronous iteration."""
         return hours * 3_600_000 / self.iterations
 
@@ -70,41 +70,43 @@ class Workload:
         return self.baselines.ring_speedup, *self.switch.speedups
 
 
-def _vectors(*networks: Sequence[int]) -> tuple[int, ...]:
+def _vector_sizes(*networks: Sequence[int]) -> tuple[int, ...]:
     return tuple(4 * sum(values) for values in networks)
 
 
-def _convolutions(*shapes: tuple[int, int, int]) -> tuple[int, ...]:
+def _convolution_sizes(*shapes: tuple[int, int, int]) -> tuple[int, ...]:
     """Weights and biases of layers of (inputs, outputs, width)."""
     return tuple(each for i, o, w in shapes for each in (i * o * w * w, o))
 
 
-def _layers(*shapes: tuple[int, int]) -> tuple[int, ...]:
+def _layer_sizes(*shapes: tuple[int, int]) -> tuple[int, ...]:
     return tuple(each for i, o in shapes for each in (i * o, o))
 
 
-_DQN = _convolutions((1, 32, 8), (32, 64, 4), (64, 64, 3)) + _layers((3136, 512), (512, 6))
-_A2C = _convolutions((4, 32, 8), (32, 64, 4), (64, 32, 3)) + _layers((1568, 512), (512, 1), (512, 6))
-_PPO = (*_layers((11, 64), (64, 64), (11, 64), (64, 64), (64, 1), (64, 3)), 3)
-_ACTOR = (*_layers((17, 128)), 128, 128, *_layers((128, 128)), 128, 128, *_layers((128, 6)))
-_CRITIC = (*_layers((17, 128)), 128, 128, *_layers((134, 128)), 128, 128, *_layers((128, 1)))
+_DQN = _convolution_sizes((1, 32, 8), (32, 64, 4), (64, 64, 3)) + _layer_sizes((3136, 512), (512, 6))
+_A2C = _convolution_sizes((4, 32, 8), (32, 64, 4), (64, 32, 3)) + _layer_sizes(
+    (1568, 512), (512, 1), (512, 6)
+)
+_PPO = (*_layer_sizes((11, 64), (64, 64), (11, 64), (64, 64), (64, 1), (64, 3)), 3)
+_ACTOR = (*_layer_sizes((17, 128)), 128, 128, *_layer_sizes((128, 128)), 128, 128, *_layer_sizes((128, 6)))
+_CRITIC = (*_layer_sizes((17, 128)), 128, 128, *_layer_sizes((134, 128)), 128, 128, *_layer_sizes((128, 1)))
 
 WORKLOADS = (
     Workload(
         "DQN",
         _DQN,
-        _vectors(_DQN),
+        _vector_sizes(_DQN),
         1.40e6,
         Baselines(31.72, 16.08, 1.97, 24.88, 6.30e6, (20.00, 19.94, 19.10)),
-        Switch(8.66, (3.66, 3.71), 12.07, 3.50e6, (20.00, 19.82)),
+        SwitchFigures(8.66, (3.66, 3.71), 12.07, 3.50e6, (20.00, 19.82)),
     ),
     Workload(
         "A2C",
         _A2C,
-        _vectors(_A2C),
+        _vector_sizes(_A2C),
         2.00e5,
         Baselines(2.87, 1.78, 1.62, 13.13, 1.20e6, (13491.73, 13478.39, 13402.83)),
-        Switch(1.12, (2.55, 3.14), 12.53, 4.00e5, (13489.22, 13505.46)),
+        SwitchFigures(1.12, (2.55, 3.14), 12.53, 4.00e5, (13489.22, 13505.46)),
     ),
     Workload(
         "PPO",
@@ -112,14 +114,14 @@ WORKLOADS = (
         (round(40.02 * 2**10 / 4) * 4,),
         8.00e4,
         Baselines(0.39, 0.42, 0.91, 3.40, 5.40e5, (3090.24, 3093.18, 3083.67)),
-        Switch(0.22, (1.72, 1.92), 7.99, 1.20e5, (3091.61, 3084.23)),
+        SwitchFigures(0.22, (1.72, 1.92), 7.99, 1.20e5, (3091.61, 3084.23)),
     ),
     Workload(
         "DDPG",
         _ACTOR + _CRITIC,
-        _vectors(_ACTOR, _CRITIC),
+        _vector_sizes(_ACTOR, _CRITIC),
         7.50e5,
         Baselines(8.07, 9.01, 0.90, 11.58, 3.00e6, (2476.75, 2487.43, 2421.89)),
-        Switch(4.40, (1.83, 1.56), 14.89, 1.50e6, (2479.62, 2485.35)),
+        SwitchFigures(4.40, (1.83, 1.56), 14.89, 1.50e6, (2479.62, 2485.35)),
     ),
 )

@@ -42,9 +42,13 @@ class Host:
                 peers=[host_port(each) for each in given["peers"]],
             )
 
-    def seconds(self, way: str, values: int, rounds: int) -> float:
+    def time_rounds(self, way: str, values: int, rounds: int) -> float:
         """Seconds of so many rounds one after the other. Raises ValueError for a sum that is not exact."""
-        ways: dict[str, Callable[[Any], None]] = {"PS": self._server, "AR": self._ring, "iSW": self._engine}
+        ways: dict[str, Callable[[Any], None]] = {
+            "PS": self._reduce_by_server,
+            "AR": self._reduce_by_ring,
+            "iSW": self._reduce_by_engine,
+        }
         gradient = torch.empty(values)
         dist.barrier()
         began = time.perf_counter()
@@ -64,7 +68,7 @@ class Host:
             self._rounds.close()
         dist.destroy_process_group()
 
-    def _server(self, gradient: Any) -> None:
+    def _reduce_by_server(self, gradient: Any) -> None:
         """Send to the server, which sends the sum to each worker when it has all gradients."""
         if self._rank != SERVER:
             dist.send(gradient, SERVER)
@@ -77,11 +81,11 @@ class Host:
         for work in [dist.isend(total, rank) for rank in range(WORKERS)]:
             work.wait()
 
-    def _ring(self, gradient: Any) -> None:
+    def _reduce_by_ring(self, gradient: Any) -> None:
         if self._rank != SERVER:
             dist.all_reduce(gradient, group=self._workers)
 
-    def _engine(self, gradient: Any) -> None:
+    def _reduce_by_engine(self, gradient: Any) -> None:
         if self._rounds is not None:
             vector: np.ndarray[Any, np.dtype[np.float32]] = gradient.numpy()
             self._rounds.reduce(vector)
@@ -96,10 +100,10 @@ def main() -> None:
     for name, values, rounds in given["sizes"]:
         ways = found[name] = {way: [] for way in given["ways"]}
         for way in ways:
-            host.seconds(way, values, 1)
+            host.time_rounds(way, values, 1)
         for _ in range(given["repeats"]):
             for way, several in ways.items():
-                several.append(host.seconds(way, values, rounds) / rounds)
+                several.append(host.time_rounds(way, values, rounds) / rounds)
     host.close()
     print(json.dumps(found), flush=True)
 

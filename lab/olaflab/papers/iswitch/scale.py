@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
-from olaflab.model.iterations import Network
-from olaflab.papers.figure import Effort, Points, Section, Table, decide
+from olaflab.model.iterations import IterationNetwork
+from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.published import WORKLOADS
-from olaflab.papers.iswitch.synchronous import MODELS, models
+from olaflab.papers.iswitch.synchronous import MODELS, time_models
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -16,35 +16,36 @@ if TYPE_CHECKING:
 WORKERS = (4, 6, 9, 12, 24, 48, 96)
 PAPER = 12
 """Workers at most."""
-RACKS = Network(each_rack=3)
+RACKS = IterationNetwork(each_rack=3)
 _SHOWN = WORKLOADS[2:]
 """PPO and DDPG, as in the paper."""
 
 
-def measure(effort: Effort) -> Points:
+def measure_scale(effort: Effort) -> Points:
     """Iterations by the number of workers."""
     found: Points = {}
-    for name, each in models(effort.kept.get("hosts")).items():
+    for name, each in time_models(effort.kept.get("hosts")).items():
         found[name] = {}
         for workload in _SHOWN:
             effort.progress(f"time model {MODELS[name]}, {workload.name}")
             found[name][workload.name] = {
                 shown: [
-                    predicted.period(approach, workload, each, workers, RACKS).whole for workers in WORKERS
+                    predicted.predict_period(approach, workload, each, workers, RACKS).whole
+                    for workers in WORKERS
                 ]
                 for approach, shown in (predicted.SYNCHRONOUS | predicted.ASYNCHRONOUS).items()
             }
     return found
 
 
-def speedups(approach: str, periods: list[float]) -> list[float]:
+def compute_speedups(approach: str, periods: list[float]) -> list[float]:
     """Over the first, in gradients used a second: an iteration has one of each worker; Async PS has one."""
     each = [1] * len(WORKERS) if approach == "Async PS" else WORKERS
     rates = [gradients / period for gradients, period in zip(each, periods, strict=True)]
     return [rate / rates[0] for rate in rates]
 
 
-def section(data: Points) -> Section:
+def show_scale(data: Points) -> Section:
     """Iterations and speedups, and whether they fall off."""
     rows = [
         [workload, MODELS[name], approach, *(f"{period:.2f}" for period in periods)]
@@ -53,7 +54,7 @@ def section(data: Points) -> Section:
         for approach, periods in by_approach.items()
     ]
     ratios = [
-        [workload, MODELS[name], approach, *(f"{ratio:.2f}" for ratio in speedups(approach, periods))]
+        [workload, MODELS[name], approach, *(f"{ratio:.2f}" for ratio in compute_speedups(approach, periods))]
         for name, by_name in data.items()
         for workload, by_approach in by_name.items()
         for approach, periods in by_approach.items()
@@ -69,15 +70,17 @@ def section(data: Points) -> Section:
             ),
             "periods": Table("ms an iteration", heads, rows),
         },
-        decide(dict(_statements(data["fitted"]))),
+        decide_statements(dict(_check_statements(data["fitted"]))),
     )
 
 
-def _statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[str, bool]]:
+def _check_statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[str, bool]]:
     place, linear = WORKERS.index(PAPER), PAPER / WORKERS[0]
     found = []
     for workload, by_approach in by_name.items():
-        at = {approach: speedups(approach, periods)[place] for approach, periods in by_approach.items()}
+        at = {
+            approach: compute_speedups(approach, periods)[place] for approach, periods in by_approach.items()
+        }
         found += [
             (
                 f"{workload}: iSW is near to linear with {PAPER} workers, {at['iSW']:.2f} of {linear:.0f}",
@@ -92,14 +95,14 @@ def _statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[
     return found
 
 
-def draw(data: Points, figure: "Drawing") -> None:
+def draw_scale(data: Points, figure: "Drawing") -> None:
     """Draw speedups over the number of workers, under (a)."""
     both: Any = figure.subplots(2, 1, sharex=True, sharey=True)
     for axes, (workload, by_approach) in zip(both, data["fitted"].items(), strict=True):
         axes.plot(WORKERS, [each / WORKERS[0] for each in WORKERS], color="black", lw=0.6, label="linear")
-        looks = pictures.styles(by_approach)
+        looks = pictures.assign_styles(by_approach)
         for approach, periods in by_approach.items():
-            along = speedups(approach, periods)
+            along = compute_speedups(approach, periods)
             axes.plot(WORKERS, along, marker="o", markersize=3, label=approach, **looks[approach])
         axes.axvline(PAPER, color="grey", linestyle=":", lw=0.8)
         axes.set(xscale="log", yscale="log", title=workload, ylabel="speedup over 4 workers")
@@ -107,4 +110,4 @@ def draw(data: Points, figure: "Drawing") -> None:
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     both[1].set_xlabel("workers")
-    pictures.legend(figure, both[0])
+    pictures.add_legend(figure, both[0])

@@ -7,10 +7,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
-from olaflab.model.iterations import Approach, Network
-from olaflab.papers.figure import Effort, Points, Section, Table, decide
+from olaflab.model.iterations import Approach, IterationNetwork
+from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
 from olaflab.papers.iswitch import costs, hosts, predicted, wire
-from olaflab.papers.iswitch.costs import NETWORK, Costs
+from olaflab.papers.iswitch.costs import NETWORK, HostCosts
 from olaflab.papers.iswitch.predicted import SYNCHRONOUS, Period
 from olaflab.papers.iswitch.published import (
     REDUCTION,
@@ -24,103 +24,107 @@ from olaflab.papers.iswitch.published import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-_JUMBO = Network(beats=142)
+_JUMBO = IterationNetwork(beats=142)
 MODELS = {"fitted": "(a)", "hosts": "(b)"}
 
 
 @once
-def fit() -> tuple[Costs, tuple[Costs, ...]]:
+def fit() -> tuple[HostCosts, tuple[HostCosts, ...]]:
     """The costs that the paper's baselines give, and those of every variant; some tens of seconds."""
-    best, every = costs.best(WORKLOADS)
+    best, every = costs.fit_variants(WORKLOADS)
     return best, tuple(every)
 
 
-def models(ours: Points | None) -> dict[str, Costs]:
+def time_models(ours: Points | None) -> dict[str, HostCosts]:
     """(a), and (b) where hosts were measured."""
     fitted, _ = fit()
-    return {"fitted": fitted} | ({"hosts": hosts.costs(ours, fitted)} if ours else {})
+    return {"fitted": fitted} | ({"hosts": hosts.host_costs(ours, fitted)} if ours else {})
 
 
-def measure(effort: Effort) -> Points:
+def measure_synchronous(effort: Effort) -> Points:
     """One iteration of each approach under both time models; it repeats exactly."""
     effort.progress("costs of software, fitted to the paper's baselines")
     _, every = fit()
     found: Points = {"costs": {}, "periods": {}, "hosts": effort.kept.get("hosts")}
-    for name, each in models(effort.kept.get("hosts")).items():
+    for name, each in time_models(effort.kept.get("hosts")).items():
         effort.progress(f"time model {MODELS[name]}")
         found["costs"][name] = each.as_json()
         found["periods"][name] = {
             workload.name: {
-                SYNCHRONOUS[approach]: asdict(predicted.period(approach, workload, each))
+                SYNCHRONOUS[approach]: asdict(predicted.predict_period(approach, workload, each))
                 for approach in SYNCHRONOUS
             }
             for workload in WORKLOADS
         }
     effort.progress("variants, and the network alone")
-    found["variants"] = [_variant(each) for each in every]
+    found["variants"] = [_predict_variant(each) for each in every]
     found["bases"] = {
-        name: _variant(costs.fitted(WORKLOADS, Costs.of_json(found["costs"]["fitted"]).variant, base))
+        name: _predict_variant(
+            costs.fitted(WORKLOADS, HostCosts.of_json(found["costs"]["fitted"]).variant, base)
+        )
         for name, base in costs.BASES.items()
     }
     found["wire"] = effort.kept.get("wire")
     found["limits"] = {
         workload.name: {
-            "limit": predicted.limit(workload, NETWORK),
+            "limit": predicted.link_limit(workload, NETWORK),
             "short": predicted.network_alone(workload, NETWORK),
             "jumbo": predicted.network_alone(workload, _JUMBO),
-            "racks": predicted.network_alone(workload, Network(each_rack=3), 12),
-            "racks limit": predicted.limit(workload, Network(each_rack=3)),
+            "racks": predicted.network_alone(workload, IterationNetwork(each_rack=3), 12),
+            "racks limit": predicted.link_limit(workload, IterationNetwork(each_rack=3)),
         }
         for workload in WORKLOADS
     }
     return found
 
 
-def _variant(each: Costs) -> dict[str, Any]:
+def _predict_variant(each: HostCosts) -> dict[str, Any]:
     """Return the speedups of iSwitch that a variant predicts, by workload."""
     speedups = {}
     for workload in WORKLOADS:
         server, switch = (
-            predicted.period(approach, workload, each).whole
+            predicted.predict_period(approach, workload, each).whole
             for approach in (Approach.SERVER, Approach.ENGINE)
         )
         speedups[workload.name] = server / switch
     return {"name": str(each.variant), "costs": each.as_json(), "speedups": speedups}
 
 
-def section(data: Points) -> Section:
+def show_synchronous(data: Points) -> Section:
     """Tables 3 and 4, the parts of an iteration, the variants and the physical limit."""
-    found = {name: _periods(by_name) for name, by_name in data["periods"].items()}
+    found = {name: _read_periods(by_name) for name, by_name in data["periods"].items()}
     tables = {
-        "table4": _table4(found),
-        "table3": _table3(found),
-        "parts": _parts(found),
-        "variants": _variants(data["variants"]),
-        "bases": _bases(data["bases"]),
-        "limits": _limits(data["limits"], found),
+        "table4": _make_table4(found),
+        "table3": _make_table3(found),
+        "parts": _make_parts_table(found),
+        "variants": _make_variants_table(data["variants"]),
+        "bases": _make_bases_table(data["bases"]),
+        "limits": _make_limits_table(data["limits"], found),
     }
     if data["wire"] is not None:
-        tables["wire"] = wired(data["wire"])
-    return Section(tables, decide(dict(_statements(found))))
+        tables["wire"] = make_wire_table(data["wire"])
+    return Section(tables, decide_statements(dict(_check_statements(found))))
 
 
-def _periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
+def _read_periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
     return {
         name: {approach: Period(**kept) for approach, kept in each.items()} for name, each in by_name.items()
     }
 
 
-def _paper(workload: Workload) -> dict[str, float]:
+def _paper_periods(workload: Workload) -> dict[str, float]:
     """ms an iteration."""
     hours = (workload.baselines.server, workload.baselines.ring, workload.switch.hours)
-    return {name: workload.period(each) for name, each in zip(SYNCHRONOUS.values(), hours, strict=True)}
+    return {
+        name: workload.iteration_period(each) for name, each in zip(SYNCHRONOUS.values(), hours, strict=True)
+    }
 
 
-def _table4(found: Mapping[str, Any]) -> Table:
+def _make_table4(found: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
         rewards = (*workload.baselines.rewards[:2], workload.switch.rewards[0])
-        for (approach, paper), reward in zip(_paper(workload).items(), rewards, strict=True):
+        for (approach, paper), reward in zip(_paper_periods(workload).items(), rewards, strict=True):
             hours = paper * workload.iterations / 3.6e6
             row = [workload.name, approach, f"{reward:.2f}", f"{paper:.2f}", f"{hours:.2f}"]
             for by_name in found.values():
@@ -128,7 +132,7 @@ def _table4(found: Mapping[str, Any]) -> Table:
                 row += [
                     f"{ours:.2f}",
                     f"{ours * workload.iterations / 3.6e6:.2f}",
-                    _percent(ours / paper - 1),
+                    _format_percent(ours / paper - 1),
                 ]
             rows.append(row)
     heads = ["workload", "approach", "reward (paper)", "ms an iteration (paper)", "hours (paper)"]
@@ -137,7 +141,7 @@ def _table4(found: Mapping[str, Any]) -> Table:
     return Table("Synchronous: iSwitch table 4; hours are of the paper's iterations", heads, rows)
 
 
-def _table3(found: Mapping[str, Any]) -> Table:
+def _make_table3(found: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
         for approach, paper in zip(("AR", "iSW"), workload.speedups, strict=False):
@@ -145,7 +149,7 @@ def _table3(found: Mapping[str, Any]) -> Table:
             for by_name in found.values():
                 each = by_name[workload.name]
                 ours = each["PS"].whole / each[approach].whole
-                row += [f"{ours:.2f}", _percent(ours / paper - 1)]
+                row += [f"{ours:.2f}", _format_percent(ours / paper - 1)]
             rows.append(row)
     heads = ["workload", "approach", "times as fast as PS (paper)"]
     for name in found:
@@ -153,7 +157,7 @@ def _table3(found: Mapping[str, Any]) -> Table:
     return Table("Synchronous: iSwitch table 3", heads, rows)
 
 
-def _parts(found: Mapping[str, Any]) -> Table:
+def _make_parts_table(found: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
         for name, by_name in found.items():
@@ -176,13 +180,13 @@ def _parts(found: Mapping[str, Any]) -> Table:
         "computing, ms",
         *(f"aggregation {name}, ms" for name in SYNCHRONOUS.values()),
         *(f"of {name}'s iteration, %" for name in SYNCHRONOUS.values()),
-        f"iSW less than PS, % (paper {_percents(REDUCTION)})",
-        f"than AR, % (paper {_percents(REDUCTION_RING)})",
+        f"iSW less than PS, % (paper {_format_percents(REDUCTION)})",
+        f"than AR, % (paper {_format_percents(REDUCTION_RING)})",
     )
-    return Table(f"Figures 4 (paper: {_percents(SHARES)} % of PS's and AR's) and 12", heads, rows)
+    return Table(f"Figures 4 (paper: {_format_percents(SHARES)} % of PS's and AR's) and 12", heads, rows)
 
 
-def _variants(variants: list[dict[str, Any]]) -> Table:
+def _make_variants_table(variants: list[dict[str, Any]]) -> Table:
     rows = [
         [
             each["name"],
@@ -198,14 +202,14 @@ def _variants(variants: list[dict[str, Any]]) -> Table:
     return Table("What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows)
 
 
-def _bases(bases: Mapping[str, Any]) -> Table:
+def _make_bases_table(bases: Mapping[str, Any]) -> Table:
     rows = [
         [
             name,
             f"{100 * each['costs']['error']:.1f}",
             f"{each['costs']['computing']['A2C']:.2f}",
             *(
-                f"{speedup:.2f} ({_percent(speedup / workload.speedups[1] - 1)})"
+                f"{speedup:.2f} ({_format_percent(speedup / workload.speedups[1] - 1)})"
                 for workload, speedup in zip(WORKLOADS, each["speedups"].values(), strict=True)
             ),
         ]
@@ -216,7 +220,7 @@ def _bases(bases: Mapping[str, Any]) -> Table:
     return Table("How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows)
 
 
-def wired(kept: Mapping[str, Any]) -> Table:
+def make_wire_table(kept: Mapping[str, Any]) -> Table:
     """Tabulate medians beside the time that the busiest host's bytes take on its link."""
     rows = []
     for target, by_name in kept["ms"].items():
@@ -240,14 +244,17 @@ def wired(kept: Mapping[str, Any]) -> Table:
     return Table(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
 
 
-def _limits(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
+def _make_limits_table(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
         each = limits[workload.name]
         row = [workload.name, f"{each['limit']:.4f}"]
-        row += [_over(each[name], each["limit"]) for name in ("short", "jumbo")]
-        row += [_over(by_name[workload.name]["iSW"].aggregation, each["limit"]) for by_name in found.values()]
-        rows.append([*row, _over(each["racks"], each["racks limit"])])
+        row += [_format_over(each[name], each["limit"]) for name in ("short", "jumbo")]
+        row += [
+            _format_over(by_name[workload.name]["iSW"].aggregation, each["limit"])
+            for by_name in found.values()
+        ]
+        rows.append([*row, _format_over(each["racks"], each["racks limit"])])
     heads = (
         "workload",
         "serialisation and propagation, ms",
@@ -259,15 +266,15 @@ def _limits(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
     return Table("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
 
 
-def _over(time: float, limit: float) -> str:
+def _format_over(time: float, limit: float) -> str:
     return f"{time:.4f} ({time / limit:.2f})"
 
 
-def _statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _check_statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Check the paper's statements under (a)."""
     ours = found["fitted"]
     for workload in WORKLOADS:
-        paper, each = _paper(workload), ours[workload.name]
+        paper, each = _paper_periods(workload), ours[workload.name]
         order = sorted(paper, key=paper.__getitem__)
         yield (
             f"{workload.name}: from the fastest, {', '.join(order)}",
@@ -285,25 +292,26 @@ def _statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
         each = ours[workload.name]
         less = 1 - each["iSW"].aggregation / each["PS"].aggregation
         yield (
-            f"{workload.name}: iSW aggregates in {100 * less:.1f} % less than PS, {_percents(REDUCTION)} ± 5",
+            f"{workload.name}: iSW aggregates in {100 * less:.1f} % less than PS,"
+            f" {_format_percents(REDUCTION)} ± 5",
             low - 0.05 <= less <= high + 0.05,
         )
 
 
-def _percents(pair: tuple[float, float]) -> str:
+def _format_percents(pair: tuple[float, float]) -> str:
     return f"{100 * pair[0]:.1f}–{100 * pair[1]:.1f}"
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:+.0f} %"
 
 
-def draw(data: Points, figure: "Drawing") -> None:
+def draw_iterations(data: Points, figure: "Drawing") -> None:
     """Draw figures 4 and 12: computing and aggregation, over the parameter server's iteration."""
-    found = _periods(data["periods"]["fitted"])
+    found = _read_periods(data["periods"]["fitted"])
     axes = figure.subplots()
     for number, workload in enumerate(WORKLOADS):
-        paper, each = _paper(workload), found[workload.name]
+        paper, each = _paper_periods(workload), found[workload.name]
         for place, name in enumerate(SYNCHRONOUS.values()):
             at, base = 4 * number + place, paper["PS"]
             computing = each[name].whole - each[name].aggregation
@@ -326,4 +334,4 @@ def draw(data: Points, figure: "Drawing") -> None:
     )
     axes.set(ylabel="an iteration over the paper's with PS")
     axes.grid(alpha=0.3, axis="y")
-    pictures.legend(figure, axes)
+    pictures.add_legend(figure, axes)

@@ -12,13 +12,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from olafctl.control.deploy import deploy
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
-from olafctl.targets.testbeds import load as load_testbed
+from olafctl.targets.testbeds import load_testbed as load_testbed
 from olafctl.testbed.model import Testbed
-from olaflab.papers.iswitch.hosts import machine
+from olaflab.papers.iswitch.hosts import describe_machine
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
 from olafswitch.errors import OlafError, Problem
 
@@ -33,7 +33,7 @@ _LIMIT = 600.0
 _RANK = "olaflab.papers.iswitch.rank"
 
 
-def testbed(target: str) -> Testbed:
+def make_testbed(target: str) -> Testbed:
     """Four workers in one cluster and a server, on one engine."""
     return load_testbed(
         f"{NAME}.yaml",
@@ -52,7 +52,7 @@ clusters:
     )
 
 
-def measure(
+def measure_wire(
     targets: Sequence[str], rounds: int, repeats: int, progress: Callable[[str], None], rate: int = RATE
 ) -> dict[str, Any]:
     """ms a round of each way, by target and workload: of PPO and DDPG, each of ``repeats`` times ``rounds``.
@@ -65,28 +65,30 @@ def measure(
         progress(f"{target}, {rate} Mb/s a host")
         found[target] = {
             name: {way: [1000 * one for one in several] for way, several in ways.items()}
-            for name, ways in _run(target, rate, each, repeats).items()
+            for name, ways in _run_target(target, rate, each, repeats).items()
         }
     bytes_of = {name: 4 * values for name, values, _ in each}
-    return {"machine": machine(), "rate": rate, "rounds": rounds, "bytes": bytes_of, "ms": found}
+    return {"machine": describe_machine(), "rate": rate, "rounds": rounds, "bytes": bytes_of, "ms": found}
 
 
-def _run(
+def _run_target(
     target: str, rate: int, each: Sequence[tuple[str, int, int]], repeats: int
 ) -> Mapping[str, Mapping[str, list[float]]]:
-    bed = testbed(target)
+    bed = make_testbed(target)
     store = Store(folder_of(NAME))
     try:
-        deploy(bed, lambda step: None, with_hosts=True)
+        deploy_testbed(bed, lambda step: None, with_hosts=True)
         names = [worker.name for worker in bed.clusters[0].workers] + ["ps"]
         for name in names:
-            _hold(deployed.namespace_of(store.folder, name), rate)
-        return _together([_begin(bed, name, rank, each, repeats) for rank, name in enumerate(names)])
+            _limit_rate(deployed.namespace_of(store.folder, name), rate)
+        return _collect_times(
+            [_start_rank(bed, name, rank, each, repeats) for rank, name in enumerate(names)]
+        )
     finally:
-        destroy(store)
+        destroy_deployment(store)
 
 
-def _hold(namespace: str, rate: int) -> None:
+def _limit_rate(namespace: str, rate: int) -> None:
     """Limit the rate at which a host sends to ``rate`` Mb/s."""
     shape = f"root tbf rate {rate}mbit burst 32kb latency 1s"
     line = ["ip", "netns", "exec", namespace, "tc", "qdisc", "replace", "dev", "eth0", *shape.split()]
@@ -99,7 +101,7 @@ def _hold(namespace: str, rate: int) -> None:
         ) from error
 
 
-def _begin(
+def _start_rank(
     bed: Testbed, name: str, rank: int, each: Sequence[tuple[str, int, int]], repeats: int
 ) -> "subprocess.Popen[str]":
     (cluster,) = bed.clusters
@@ -126,7 +128,7 @@ def _begin(
     )
 
 
-def _together(ranks: Sequence["subprocess.Popen[str]"]) -> Mapping[str, Mapping[str, list[float]]]:
+def _collect_times(ranks: Sequence["subprocess.Popen[str]"]) -> Mapping[str, Mapping[str, list[float]]]:
     """Return the slowest worker's time of each round."""
     reports = []
     try:

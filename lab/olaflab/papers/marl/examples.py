@@ -8,7 +8,7 @@ from olafctl import paths
 from olafswitch.errors import BadInput, Problem
 
 
-def example(name: str) -> ModuleType:
+def load_example(name: str) -> ModuleType:
     """``maddpg`` or ``particles``. Raises BadInput outside a checkout, ImportError without torch."""
     folder = paths.sources() / "sdk" / "examples"
     if not (folder / f"{name}.py").is_file():

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from olaflab.papers.marl.figure8 import ROWS, drawn
-from olaflab.papers.marl.stacks import ACTIONS, Columns, Game, Indices, Joint, Lists, filled
+from olaflab.papers.marl.figure8 import ROWS, draw_rows
+from olaflab.papers.marl.stacks import ACTIONS, Columns, Game, Indices, Joint, Lists, make_filled
 
 _STEPS_A_ROUND = 100
 _TURNED = 2000
@@ -30,21 +30,21 @@ class Mapped:
         self._cuts = list(accumulate(sizes))[:-1]
         self._steps: dict[int, npt.NDArray[np.float64]] = {}
 
-    def turn(self, lists: Lists, start: int, stop: int) -> None:
+    def turn_steps(self, lists: Lists, start: int, stop: int) -> None:
         """These steps' tuples become one value each."""
         for index in range(start, stop):
             flat: list[Any] = [np.atleast_1d(each) for agent in lists.step(index) for each in agent]
             self._steps[index] = np.concatenate(flat)
 
-    def fetch(self, chosen: list[int]) -> list[npt.NDArray[np.float64]]:
+    def fetch_rows(self, chosen: list[int]) -> list[npt.NDArray[np.float64]]:
         """One look-up a row, and nothing else."""
         return [self._steps[index] for index in chosen]
 
     def look_up(self, indices: Indices) -> npt.NDArray[np.float64]:
         """(rows, values), one look-up a row."""
-        return np.array(self.fetch(indices.tolist()))
+        return np.array(self.fetch_rows(indices.tolist()))
 
-    def reshape(self, found: npt.NDArray[np.float64]) -> Columns:
+    def reshape_rows(self, found: npt.NDArray[np.float64]) -> Columns:
         """Return each agent's obs, act, next, reward and done as copies of their own."""
         parts = [np.ascontiguousarray(part) for part in np.split(found, self._cuts, axis=1)]
         return [tuple(parts[first : first + 5]) for first in range(0, len(parts), 5)]
@@ -72,44 +72,39 @@ class Reorganised:
     """The SDK's ring, from which nothing is turned or reshaped."""
 
     @property
-    def net(self) -> float:
-        """Speed-up of a round's sampling, where each new step is turned once."""
-        return self.agents * self.lists / (self.mapped + _STEPS_A_ROUND * self.turned)
-
-    @property
-    def mapped(self) -> float:
+    def mapped_seconds(self) -> float:
         """A round's sampling from the hash map, of all trainers."""
         return self.agents * (self.looked_up + self.reshaped)
 
 
-def reorganised(
+def measure_layouts(
     predators: tuple[int, ...], draws: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Reorganised]:
     """Measure ``draws`` uniform draws of each layout in turn, from ``rows`` rows at most, by predators."""
     for count in predators:
         game, kept = Game(count), min(rows, ROWS[count])
         progress(f"{count} predators: turning {kept} rows")
-        lists, joint = filled(Lists, game, count, kept), filled(Joint, game, count, kept)
+        lists, joint = make_filled(Lists, game, count, kept), make_filled(Joint, game, count, kept)
         mapped, turning = Mapped(game), []
         for start in range(0, kept, _TURNED):
             stop = min(start + _TURNED, kept)
-            turning.append(_spent(mapped.turn, lists, start, stop)[0] / (stop - start))
+            turning.append(_time_call(mapped.turn_steps, lists, start, stop)[0] / (stop - start))
         random, seconds = np.random.default_rng(1), []
         for _ in range(draws):
-            drawn_rows = [drawn(random, kept, 1) for _ in range(5)]
-            from_lists, _ = _spent(lists.gather, drawn_rows[0])
-            fetched_lists, _ = _spent(lists.fetch, drawn_rows[1].tolist())
-            fetched, _ = _spent(mapped.fetch, drawn_rows[2].tolist())
-            looked_up, found = _spent(mapped.look_up, drawn_rows[3])
-            reshaped, _ = _spent(mapped.reshape, found)
-            from_ring, _ = _spent(joint.gather, drawn_rows[4])
+            drawn_rows = [draw_rows(random, kept, 1) for _ in range(5)]
+            from_lists, _ = _time_call(lists.gather, drawn_rows[0])
+            fetched_lists, _ = _time_call(lists.fetch, drawn_rows[1].tolist())
+            fetched, _ = _time_call(mapped.fetch_rows, drawn_rows[2].tolist())
+            looked_up, found = _time_call(mapped.look_up, drawn_rows[3])
+            reshaped, _ = _time_call(mapped.reshape_rows, found)
+            from_ring, _ = _time_call(joint.gather, drawn_rows[4])
             seconds.append((from_lists, fetched_lists, fetched, looked_up, reshaped, from_ring))
         names = ("lists", "fetched_lists", "fetched", "looked_up", "reshaped", "joint")
         medians = dict(zip(names, np.median(seconds, axis=0).tolist(), strict=True))
         yield Reorganised(count, game.agents, kept, turned=float(np.median(turning)), **medians)
 
 
-def _spent(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+def _time_call(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
     start = time.thread_time()
     result = work(*given)
     return time.thread_time() - start, result

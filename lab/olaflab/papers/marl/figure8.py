@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olaflab.papers.marl.stacks import Arrays, Game, Indices, Joint, Lists, Stack, filled
+from olaflab.papers.marl.stacks import Arrays, Game, Indices, Joint, Lists, RowStack, make_filled
 
 BATCH = 1024
 WAYS = {"uniform": 1, "n=16, ref=64": 16, "n=64, ref=16": 64}
@@ -19,7 +19,7 @@ ARRAY_ROWS = {3: 1_000_000, 6: 500_000, 12: 300_000, 24: 100_000, 48: 25_000}
 
 
 @dataclass(frozen=True)
-class Cost:
+class DrawCost:
     """Median CPU seconds to draw and gather a mini-batch for one trainer, of all agents."""
 
     predators: int
@@ -30,9 +30,9 @@ class Cost:
     seconds: float
 
 
-def costs(
+def measure_costs(
     predators: tuple[int, ...], draws: int, share: float, progress: Callable[[str], None]
-) -> Iterator[Cost]:
+) -> Iterator[DrawCost]:
     """Costs by number of predators and layout; the ways in turn, ``draws`` of each.
 
     ``share`` of the usual rows are kept, for a quick look.
@@ -47,13 +47,13 @@ def costs(
         )
         for name, kind, rows in kinds:
             progress(f"{count} predators: filling {name} with {rows} rows")
-            stack = filled(kind, game, count, rows)
-            yield from _measured(game, name, stack, draws)
+            stack = make_filled(kind, game, count, rows)
+            yield from _measure_stack(game, name, stack, draws)
             del stack
             gc.collect()
 
 
-def _measured(game: Game, name: str, stack: Stack, draws: int) -> Iterator[Cost]:
+def _measure_stack(game: Game, name: str, stack: RowStack, draws: int) -> Iterator[DrawCost]:
     random = np.random.default_rng(1)
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     if isinstance(stack, Joint):
@@ -62,16 +62,16 @@ def _measured(game: Game, name: str, stack: Stack, draws: int) -> Iterator[Cost]
         for way, times in seconds.items():
             start = time.thread_time()
             if way in WAYS:
-                stack.gather(drawn(random, stack.rows, WAYS[way]))
+                stack.gather(draw_rows(random, stack.rows, WAYS[way]))
             elif isinstance(stack, Joint):
                 stack.contiguous(int(random.integers(stack.rows - BATCH)), BATCH)
             if turn:  # the first one touches memory that was not used yet
                 times.append(time.thread_time() - start)
     for way, times in seconds.items():
-        yield Cost(game.predators, game.agents, name, way, stack.rows, float(np.median(times)))
+        yield DrawCost(game.predators, game.agents, name, way, stack.rows, float(np.median(times)))
 
 
-def drawn(random: np.random.Generator, rows: int, run: int) -> Indices:
+def draw_rows(random: np.random.Generator, rows: int, run: int) -> Indices:
     """Rows of a mini-batch: uniform starts of runs, in a buffer that is not full."""
     starts = random.integers(0, rows - run + 1, BATCH // run)
     return (starts[:, None] + np.arange(run)).reshape(-1)

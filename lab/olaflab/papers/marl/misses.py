@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from olaf.experience import agents
 
-from olaflab.papers.marl.figure8 import BATCH, WAYS, drawn
+from olaflab.papers.marl.figure8 import BATCH, WAYS, draw_rows
 from olaflab.papers.marl.stacks import ACTIONS, Game
 from olafswitch import toolchain
 from olafswitch.errors import MissingTool, Problem
@@ -38,12 +38,14 @@ class Misses:
     """Lines that the values fill, read once."""
 
     @property
-    def over(self) -> float:
+    def over_compulsory(self) -> float:
         """Misses as a multiple of the compulsory ones."""
         return self.misses / self.compulsory
 
 
-def misses(predators: int, rows: int, batches: int, progress: Callable[[str], None]) -> Iterator[Misses]:
+def count_misses(
+    predators: int, rows: int, batches: int, progress: Callable[[str], None]
+) -> Iterator[Misses]:
     """Arrays in each way, and joint rows drawn uniformly. Raises MissingTool without valgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -58,7 +60,7 @@ def misses(predators: int, rows: int, batches: int, progress: Callable[[str], No
 
         def count(layout_name: str, stride: int, way: str) -> int:
             random = np.random.default_rng(7)
-            indices = np.concatenate([drawn(random, rows, WAYS[way]) for _ in range(batches)])
+            indices = np.concatenate([draw_rows(random, rows, WAYS[way]) for _ in range(batches)])
             done = subprocess.run(
                 [valgrind, "--tool=cachegrind", "--cache-sim=yes", f"--LL={LAST_LEVEL}",
                  "--cachegrind-out-file=/dev/null", str(program), layout_name, str(rows), str(stride)],

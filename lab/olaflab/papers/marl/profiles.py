@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.examples import load_example
 from olaflab.papers.marl.figure8 import ROWS
-from olaflab.papers.marl.relayed import fill, keep
+from olaflab.papers.marl.relayed import fill_ring, keep_rows
 from olaflab.papers.marl.stacks import Game, Lists
 
 PARTS = ("sampling", "target Q", "losses and steps")
@@ -28,20 +28,15 @@ class Profile:
     """Measured around the rounds, not added up."""
     parts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
-    @property
-    def apart(self) -> float:
-        """Relative difference between the parts' sum and the whole."""
-        return abs(sum(self.parts.values()) / self.whole - 1)
 
-
-def profiles(
+def profile_rounds(
     predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Profile]:
     """Profile the stacks for each number of predators, with ``rows`` rows of noise.
 
     Of more than six predators fewer rounds are measured, as each has as much more to do.
     """
-    maddpg, particles = example("maddpg"), example("particles")
+    maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     for count in predators:
         kept, measured = min(rows, ROWS[count]), max(1, rounds * 36 // max(count, 6) ** 2)
@@ -51,14 +46,14 @@ def profiles(
             settings = maddpg.Settings(rows=2 * kept, one_batch=stack.endswith("one batch"))
             team = maddpg.Team(game, settings, 1)
             if stack == "lists":
-                keep(team, Lists(Game(count), kept))
-            fill(team, kept)
-            yield _measured(team, Profile(count, game.agents, stack, measured))
+                keep_rows(team, Lists(Game(count), kept))
+            fill_ring(team, kept)
+            yield _measure_profile(team, Profile(count, game.agents, stack, measured))
 
 
-def _measured(team: Any, profile: Profile) -> Profile:
+def _measure_profile(team: Any, profile: Profile) -> Profile:
     for name, part in zip(("_sampled", "_targets", "_improve"), PARTS, strict=True):
-        timed(team, name, profile.parts, part)
+        time_method(team, name, profile.parts, part)
     team.learn()  # memory that was not used yet, and the optimisers' moments
     profile.parts.update(dict.fromkeys(PARTS, 0.0))
     start = time.thread_time()
@@ -68,7 +63,7 @@ def _measured(team: Any, profile: Profile) -> Profile:
     return profile
 
 
-def timed(team: Any, name: str, parts: dict[str, float], part: str) -> None:
+def time_method(team: Any, name: str, parts: dict[str, float], part: str) -> None:
     """Have a method of the example's team add its CPU time to one of ``parts``."""
     inner = getattr(team, name)
 

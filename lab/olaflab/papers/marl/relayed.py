@@ -6,20 +6,20 @@ import numpy as np
 import numpy.typing as npt
 from olaf.experience import CUT, GOES_ON, Batch, Draw, Ring, Writer
 
-from olaflab.papers.marl.examples import example
-from olaflab.papers.marl.stacks import ACTIONS, EPISODE, Lists, Stack
+from olaflab.papers.marl.examples import load_example
+from olaflab.papers.marl.stacks import ACTIONS, EPISODE, Lists, RowStack
 
 _ENDS = [GOES_ON] * (EPISODE - 1) + [CUT]
 
 
-def keep(team: Any, stack: Stack) -> None:
+def keep_rows(team: Any, stack: RowStack) -> None:
     """Keep the rows that ``team`` plays from now on in ``stack`` too, and let it learn from there.
 
     Its samplers draw as before, from the ring. With lists every trainer reads its own agent's rows once
     more, as the reference implementation does. Networks get their inputs as they lie in the ring's batches:
     sums of a matrix product can differ in their last bit with the distance of its rows.
     """
-    maddpg = example("maddpg")
+    maddpg = load_example("maddpg")
     where = np.zeros(team.ring.most * team.ring.rows, np.int64)
     team.writers = [_Both(writer, team.ring, stack, where) for writer in team.writers]
 
@@ -29,7 +29,7 @@ def keep(team: Any, stack: Stack) -> None:
         agents = stack.gather(chosen)
         if isinstance(stack, Lists):
             stack.of(index, chosen.tolist())
-        columns = _blank(team.ring, draw)
+        columns = _blank_columns(team.ring, draw)
         for key, column in enumerate(columns.values()):
             parts = [agent[key].reshape(len(draw), -1) for agent in agents]
             np.concatenate(parts, axis=1, out=column, casting="same_kind")
@@ -38,7 +38,7 @@ def keep(team: Any, stack: Stack) -> None:
     vars(team)["_sampled"] = sampled
 
 
-def _blank(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
+def _blank_columns(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
     """(rows, values) of each key, without a value, at the places that the ring's own batches give them."""
     one = ring.gather(draw.actors[:1], draw.positions[:1])
     places = {key: column.__array_interface__["data"][0] for key, column in one.columns.items()}
@@ -56,7 +56,7 @@ def _blank(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
     }
 
 
-def fill(team: Any, rows: int) -> None:
+def fill_ring(team: Any, rows: int) -> None:
     """Write noise for ``rows`` steps in whole episodes: a round costs the same as with other rows."""
     random = np.random.default_rng(1)
     seen, count = team.joint - ACTIONS * len(team.agents), len(team.agents)
@@ -73,7 +73,7 @@ def fill(team: Any, rows: int) -> None:
 class _Both:
     """A world's writer, to its ring and to the stack; an episode comes as a whole."""
 
-    def __init__(self, writer: Writer, ring: Ring, stack: Stack, where: npt.NDArray[np.int64]) -> None:
+    def __init__(self, writer: Writer, ring: Ring, stack: RowStack, where: npt.NDArray[np.int64]) -> None:
         self._writer, self._ring, self._stack, self._where = writer, ring, stack, where
         self._steps: dict[str, npt.NDArray[np.float32]] = {}
 

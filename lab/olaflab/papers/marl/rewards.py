@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from olaf.experience import effective_rows, sample
 
-from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.examples import load_example
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import estimate
+from olaflab.papers.summary import estimate_mean
 
 PAPER = 60_000
 """Episodes of the paper's trainings."""
@@ -43,7 +43,7 @@ Curves = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Case:
+class RewardCase:
     """A game, its predators or navigators, and the length of its trainings."""
 
     game: str
@@ -71,18 +71,18 @@ class Reward:
     """Mean return of each of ``PARTS`` equal parts of the episodes; none in points of older trainings."""
 
 
-def rewards(case: Case, ways: Sequence[str], seeds: int, runs: Runs[Reward]) -> Iterator[Reward]:
+def train_ways(case: RewardCase, ways: Sequence[str], seeds: int, runs: Runs[Reward]) -> Iterator[Reward]:
     """Seed by seed, all ways in turn, so that an early end leaves whole comparisons."""
     for seed in range(1, seeds + 1):
         for way in ways:
             curve = f"{case.game}-{case.agents}-{way}"
             settings = {**vars(case), "way": way}
-            yield runs.of(curve, seed, settings, partial(trained, case, way, seed))
+            yield runs.run_of(curve, seed, settings, partial(train_once, case, way, seed))
 
 
-def trained(case: Case, way: str, seed: int) -> Reward:
+def train_once(case: RewardCase, way: str, seed: int) -> Reward:
     """One training. Values have two digits after the point."""
-    maddpg, particles = example("maddpg"), example("particles")
+    maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     kinds = {"hunt": particles.Hunt, "tag": particles.Tag, "spread": particles.Spread}
     sampler, batch = WAYS[way]
@@ -101,7 +101,7 @@ def trained(case: Case, way: str, seed: int) -> Reward:
     return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective, curve)
 
 
-def reached(made: Sequence[Reward]) -> Iterator[list[str]]:
+def episodes_to_return(made: Sequence[Reward]) -> Iterator[list[str]]:
     """Yield episodes of uniform draws, their return then, and the episodes that each other way needs for it.
 
     Returns are means over seeds of one part. Beside the episodes stands how many times uniform's they are,
@@ -115,15 +115,15 @@ def reached(made: Sequence[Reward]) -> Iterator[list[str]]:
     for parts in (PARTS // 6, PARTS // 3, PARTS * 2 // 3):
         cells = []
         for other in (curve for curve in curves.values() if len(curve)):
-            times = np.sort([_times(uniform[seed], other[seed], parts) for seed in drawn])
+            times = np.sort([_times_to_return(uniform[seed], other[seed], parts) for seed in drawn])
             low, high = times[[round(0.025 * _BOOTSTRAP), round(0.975 * _BOOTSTRAP)]]
-            found = _times(uniform, other, parts)
+            found = _times_to_return(uniform, other, parts)
             needs = "–" if found == np.inf else f"{size * round(found * parts)}"
             cells.append(f"{needs}, times {found:.2f} ({low:.2f} … {high:.2f})".replace("inf", "∞"))
         yield [f"{size * parts}", f"{uniform[:, parts - 1].mean():.1f}", *cells]
 
 
-def _times(uniform: Curves, other: Curves, parts: int) -> float:
+def _times_to_return(uniform: Curves, other: Curves, parts: int) -> float:
     """Return how many times ``parts`` a way needs for uniform's return after them; infinite if never."""
     there = np.flatnonzero(other.mean(axis=0) >= uniform[:, parts - 1].mean())
     return (int(there[0]) + 1) / parts if len(there) else float("inf")
@@ -139,11 +139,11 @@ def by_length(made: Sequence[Reward]) -> Iterator[list[str]]:
     for parts in (PARTS // 15, PARTS * 2 // 15, PARTS // 3, PARTS * 2 // 3, PARTS):
         last = slice(parts - round(parts * _SHARE), parts)
         ends = {way: curve[:, last].mean(axis=1) for way, curve in curves.items() if len(curve)}
-        away = [str(estimate(ends[way] - ends["uniform"])) for way in ends if way != "uniform"]
-        yield [f"{made[0].episodes * parts // PARTS}", str(estimate(ends["uniform"])), *away]
+        away = [str(estimate_mean(ends[way] - ends["uniform"])) for way in ends if way != "uniform"]
+        yield [f"{made[0].episodes * parts // PARTS}", str(estimate_mean(ends["uniform"])), *away]
 
 
-def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
+def summarise_ways(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
     """Return a line for each way: rows of a batch, their worth, end return, and the difference.
 
     Differences from uniform draws are taken seed by seed; the last cell is their word.
@@ -154,9 +154,9 @@ def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]
     for way, runs in by_way.items():
         if not runs:
             continue
-        ends = estimate(np.array([each.last for each in runs.values()]))
+        ends = estimate_mean(np.array([each.last for each in runs.values()]))
         common = sorted(runs.keys() & uniform.keys())
-        away = estimate(np.array([runs[seed].last - uniform[seed].last for seed in common]))
+        away = estimate_mean(np.array([runs[seed].last - uniform[seed].last for seed in common]))
         worth = np.mean([each.effective for each in runs.values()])
         both = ("", "") if way == "uniform" else (str(away), away.word)
         lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), *both))

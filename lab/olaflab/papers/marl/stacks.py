@@ -57,7 +57,7 @@ class Game:
         return 4 * (2 * sum(self.observations) + self.agents * (ACTIONS + 2))
 
 
-class Stack(Protocol):
+class RowStack(Protocol):
     """A layout, for a number of rows that is given when it is made."""
 
     rows: int
@@ -70,10 +70,10 @@ class Stack(Protocol):
         """Copies or views of these rows, for each agent."""
 
 
-Kind = TypeVar("Kind", bound=Stack)
+Kind = TypeVar("Kind", bound=RowStack)
 
 
-def steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
+def make_steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
     """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done.
 
     What is next is observed at the following step, but where an episode ends.
@@ -87,27 +87,29 @@ def steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
         obs = random.random((count + 1, seen), np.float32)
         obs[0] = last
         after = obs[1:].copy()
-        after[ends(start, count)] = random.random((int(ends(start, count).sum()), seen), np.float32)
+        after[episode_ends(start, count)] = random.random(
+            (int(episode_ends(start, count).sum()), seen), np.float32
+        )
         act, end = np.split(random.random((count, rest), np.float32), [game.agents * ACTIONS], axis=1)
         yield np.concatenate([obs[:-1], act, after, end], axis=1)
         last = obs[-1]
 
 
-def filled(kind: Callable[[Game, int], Kind], game: Game, seed: int, rows: int) -> Kind:
+def make_filled(kind: Callable[[Game, int], Kind], game: Game, seed: int, rows: int) -> Kind:
     """A stack with :func:`steps`."""
     stack = kind(game, rows)
-    for block in steps(game, seed, rows):
+    for block in make_steps(game, seed, rows):
         stack.add(block)
     return stack
 
 
-def ends(start: int, count: int) -> npt.NDArray[np.bool_]:
+def episode_ends(start: int, count: int) -> npt.NDArray[np.bool_]:
     """(count,) Which steps from ``start`` on are the last of an episode."""
     last: npt.NDArray[np.bool_] = (np.arange(start, start + count) + 1) % EPISODE == 0
     return last
 
 
-def _cut(game: Game, block: Values) -> dict[str, list[Values]]:
+def _cut_block(game: Game, block: Values) -> dict[str, list[Values]]:
     """A block's values by key and agent."""
     single = [1] * game.agents
     sizes = {
@@ -137,7 +139,7 @@ class Lists:
 
     def add(self, block: Values) -> None:
         """A tuple an agent and step."""
-        cut, last = _cut(self._game, block), ends(self.rows - 1, len(block))
+        cut, last = _cut_block(self._game, block), episode_ends(self.rows - 1, len(block))
         for step in range(len(block)):
             begins = self.rows == 0 or bool(last[step])
             for agent, kept in enumerate(self._agents):
@@ -183,7 +185,7 @@ class Arrays:
 
     def add(self, block: Values) -> None:
         """Into every array."""
-        for key, parts in zip(range(5), _cut(self._game, block).values(), strict=True):
+        for key, parts in zip(range(5), _cut_block(self._game, block).values(), strict=True):
             for agent, part in zip(self._agents, parts, strict=True):
                 agent[key][self.rows : self.rows + len(block)] = part
         self.rows += len(block)
@@ -208,7 +210,7 @@ class Joint:
 
     def add(self, block: Values) -> None:
         """A row a step."""
-        cut = _cut(self._game, block)
+        cut = _cut_block(self._game, block)
         self._writer.write({key: np.concatenate(values, axis=1) for key, values in cut.items()})
         self.rows += len(block)
 

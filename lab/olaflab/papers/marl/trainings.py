@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from olaf.experience import Draw, Prioritised
 
-from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.examples import load_example
 from olaflab.papers.marl.figure8 import ROWS
-from olaflab.papers.marl.profiles import timed
-from olaflab.papers.marl.relayed import fill, keep
+from olaflab.papers.marl.profiles import time_method
+from olaflab.papers.marl.relayed import fill_ring, keep_rows
 from olaflab.papers.marl.rewards import BATCH
 from olaflab.papers.marl.rewards import WAYS as _WAYS
 from olaflab.papers.marl.stacks import Game, Lists
@@ -38,7 +38,7 @@ class Workload:
 
 
 @dataclass
-class Training:
+class MeasuredTraining:
     """CPU seconds of ``rounds`` rounds, each with the 100 steps that are played before it."""
 
     workload: str
@@ -52,22 +52,17 @@ class Training:
     """CPU seconds of the environment's steps, choosing actions, keeping what was seen."""
     sampling: float = 0.0
 
-    @property
-    def hours(self) -> float:
-        """Hours of a whole training at this cost."""
-        return self.seconds / self.rounds * ROUNDS / 3600
 
-
-def trainings(
+def measure_trainings(
     workloads: Sequence[Workload], rounds: int, rows: int, progress: Callable[[str], None]
-) -> Iterator[Training]:
+) -> Iterator[MeasuredTraining]:
     """Measure ``rounds`` of each layout and way in turn for each workload: ratios are of one run.
 
     Trainings begin with ``rows`` rows of noise, or as many as figure 8 has, as if they had gone on for long.
     The ways of a layout improve the same networks, which cost the same whatever they have learnt. At first
     priorities are those of normally distributed errors.
     """
-    maddpg, particles = example("maddpg"), example("particles")
+    maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     for load in workloads:
         count, made, teams, kept = load.predators, [], {}, min(rows, ROWS[load.predators])
@@ -79,12 +74,12 @@ def trainings(
             settings = maddpg.Settings(rows=most, matd3=load.matd3)
             team = teams[stack] = maddpg.Team(game, settings, 1)
             if stack == "lists":
-                keep(team, Lists(Game(count, load.navigation), kept))
-            fill(team, kept)
-            made += [Training(load.name, count, game.agents, stack, way) for way in WAYS]
-        parts = {stack: _parts(team) for stack, team in teams.items()}
+                keep_rows(team, Lists(Game(count, load.navigation), kept))
+            fill_ring(team, kept)
+            made += [MeasuredTraining(load.name, count, game.agents, stack, way) for way in WAYS]
+        parts = {stack: _time_parts(team) for stack, team in teams.items()}
         samplers = {
-            (stack, way): [_sampler(maddpg, kind, team.ring, agent) for agent in range(len(team.agents))]
+            (stack, way): [_make_sampler(maddpg, kind, team.ring, agent) for agent in range(len(team.agents))]
             for stack, team in teams.items()
             for way, kind in WAYS.items()
         }
@@ -106,7 +101,7 @@ def trainings(
         yield from made
 
 
-def _sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
+def _make_sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
     random = np.random.default_rng(seed)
     sampler = maddpg.sampler(kind, ring, random)
     if isinstance(sampler, Prioritised):
@@ -121,9 +116,9 @@ def _sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
     return sampler
 
 
-def _parts(team: Any) -> dict[str, float]:
+def _time_parts(team: Any) -> dict[str, float]:
     """CPU seconds that are added up as the team goes on."""
     spent = {"playing": 0.0, "sampling": 0.0}
-    timed(team, "play", spent, "playing")
-    timed(team, "_sampled", spent, "sampling")
+    time_method(team, "play", spent, "playing")
+    time_method(team, "_sampled", spent, "sampling")
     return spent

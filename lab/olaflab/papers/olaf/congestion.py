@@ -12,12 +12,12 @@ from olaf.policies import Plain
 
 from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
-from olaflab.papers.curves import COLUMNS, points
+from olaflab.papers.curves import COLUMNS, list_points
 from olaflab.papers.olaf.ends import IDEAL, ORIGINS, TENTH, Ends, compare_earlier_ends
-from olaflab.papers.olaf.lab import Queue, Run, lab
-from olaflab.papers.runs import Runs, rewards
-from olaflab.papers.summary import Summary, estimate
-from olaflab.training.plan import Pace, Plan
+from olaflab.papers.olaf.lab import Queue, TwinRun, lab
+from olaflab.papers.runs import Runs, reward_table
+from olaflab.papers.summary import Summary, estimate_mean
+from olaflab.training.plan import Pace, TrainingPlan
 
 UPDATE, JITTER = 0.15, 0.3
 """Seconds of virtual time for an update, and how much they vary: the load is the same throughout."""
@@ -41,41 +41,63 @@ def compare_outputs(updates: int, seeds: int, folder: Path, progress: Progress) 
         "clusters": CLUSTERS, "workers": WORKERS, "slots": SLOTS, "updates": updates,
         "update_seconds": UPDATE, "jitter": JITTER, "policy": "plain", "local_rate": LOCAL_RATE,
     }  # fmt: skip
-    curves = _train(settings, seeds, Runs(Run, folder, progress), progress)
-    found = {name: rewards(runs) for name, runs in curves.items()}
+    curves = _train_queues(settings, seeds, Runs(TwinRun, folder, progress), progress)
+    found = {name: reward_table(runs) for name, runs in curves.items()}
     ends, tenth = Ends(found), Ends(found, TENTH)
     rows = []
     for name, runs in curves.items():
         sent, contained = sum(run.sent for run in runs), sum(run.contained for run in runs)
         rows.append(
-            (name, estimate(ends.of(name)), str(ends.learnt(name)), str(tenth.learnt(name)),
-             round(ends.ideal_after(contained / sent), 2), f"{sum(run.lost for run in runs) / sent:.1%}",
-             round(contained / sum(run.received for run in runs), 2),
-             round(float(np.mean([run.age_of_model for run in runs])), 3))
-        )  # fmt: skip
+            (
+                name,
+                estimate_mean(ends.end_reward(name)),
+                str(ends.learnt_share(name)),
+                str(tenth.learnt_share(name)),
+                round(ends.ideal_after(contained / sent), 2),
+                f"{sum(run.lost for run in runs) / sent:.1%}",
+                round(contained / sum(run.received for run in runs), 2),
+                round(float(np.mean([run.age_of_model for run in runs])), 3),
+            )
+        )
     return Summary(
         f"{CLUSTERS} clusters of {WORKERS} workers",
         {**settings, "seeds": seeds},
-        ("queue", "end reward", "learnt, R0 untrained", "learnt, R0 first tenth",
-         "ideal after as many updates", "lost", "updates a frame", "AoM s"),
+        (
+            "queue",
+            "end reward",
+            "learnt, R0 untrained",
+            "learnt, R0 first tenth",
+            "ideal after as many updates",
+            "lost",
+            "updates a frame",
+            "AoM s",
+        ),
         rows,
-        dict(target for each in (ends.targets(), tenth.targets(), ends.literal_targets()) for target in each),
+        dict(
+            target
+            for each in (ends.judge_targets(), tenth.judge_targets(), ends.literal_targets())
+            for target in each
+        ),
         COLUMNS,
-        list(points(curves)),
+        list(list_points(curves)),
         [compare_earlier_ends(found, origin) for origin in ORIGINS],
-    )  # fmt: skip
+    )
 
 
-def _train(settings: dict[str, Any], seeds: int, runs: Runs[Run], progress: Progress) -> dict[str, list[Run]]:
+def _train_queues(
+    settings: dict[str, Any], seeds: int, runs: Runs[TwinRun], progress: Progress
+) -> dict[str, list[TwinRun]]:
     """Return the runs of every queue by its name. Raises OlafError."""
-    offered, curves = CLUSTERS * WORKERS * FRAME_BITS / UPDATE, {name: list[Run]() for name in OUTPUTS}
+    offered, curves = CLUSTERS * WORKERS * FRAME_BITS / UPDATE, {name: list[TwinRun]() for name in OUTPUTS}
     with lab("figure8", CLUSTERS, WORKERS, SLOTS, progress) as twin:
         for seed, (number, (name, (mode, less))) in product(range(1, seeds + 1), enumerate(OUTPUTS.items())):
             rate = None if less is None else round(offered * (1 - less))
             control = mode is Mode.OLAF  # OLAF §5
             pace = Pace(update=UPDATE, jitter=JITTER)
-            plan = Plan(settings["updates"], 1, pace, seed, Plain, control=control, local_rate=LOCAL_RATE)
+            plan = TrainingPlan(
+                settings["updates"], 1, pace, seed, Plain, control=control, local_rate=LOCAL_RATE
+            )
             made_with = {**settings, "mode": mode.name, "rate": rate}
-            make = partial(twin.train, Queue(mode, rate), plan)
-            curves[name].append(runs.of(f"queue{number}", seed, made_with, make))
+            make = partial(twin.train_queue, Queue(mode, rate), plan)
+            curves[name].append(runs.run_of(f"queue{number}", seed, made_with, make))
     return curves

@@ -33,7 +33,7 @@ from olafctl.wire.modes import Mode
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed
+from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
@@ -54,7 +54,7 @@ _MOST = 5_000_000
 
 
 @dataclass(frozen=True)
-class Control:
+class RecordedControl:
     """Transmission control (OLAF §5) in the recording's time: s and 1/s."""
 
     delta_t: float = TOLERANCE
@@ -63,12 +63,12 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Case:
+class DeliveryCase:
     """How updates are queued and sent."""
 
     name: str
     mode: Mode
-    control: Control | None = None
+    control: RecordedControl | None = None
     folded: bool = True
     """Whether an update folded into a later one counts by itself."""
 
@@ -92,7 +92,7 @@ class Delivery:
     replaced: int
 
 
-class Lab:
+class DeliveryLab:
     """A running twin of the testbed, and the recorded intervals scaled to it."""
 
     def __init__(self, running: Running, testbed: Testbed, trace: Trace) -> None:
@@ -104,7 +104,7 @@ class Lab:
         """Recorded ns in one here."""
         self._intervals: NDArray[np.int64] = np.maximum(rows / self.scale, 1).astype(np.int64)
 
-    def run(self, case: Case, gigabits: float, updates: int, seed: int) -> Delivery:
+    def run_case(self, case: DeliveryCase, gigabits: float, updates: int, seed: int) -> Delivery:
         """Run until each worker has delivered ``updates``. Raises OlafError when that does not end."""
         registers = of_root(self._running.queues)
         registers.write("mode", case.mode.number)
@@ -126,12 +126,12 @@ class Lab:
 
 
 @contextmanager
-def lab(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[Lab]:
+def lab(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[DeliveryLab]:
     """The twin of ``testbed``, whose workers send as in ``trace``. Raises OlafError."""
     sockets = tuple(replace(port, transport=Transport.UNIX) for port in testbed.ports)
     testbed = replace(testbed, ports=sockets)
-    with deployed(testbed, progress) as running:
-        yield Lab(running, testbed, trace)
+    with deployed_testbed(testbed, progress) as running:
+        yield DeliveryLab(running, testbed, trace)
 
 
 class _Sender:
@@ -146,7 +146,9 @@ class _Sender:
         intervals: NDArray[np.int64],
     ) -> None:
         values = np.zeros((FRAME_BYTES - GRADIENT_OFFSET) // 4, np.float32)
-        frame = OlafFrame(_end(worker), _end(server), FrameType.UPDATE, 0, 1, 0, 1.0, 0, values)
+        frame = OlafFrame(
+            _make_endpoint(worker), _make_endpoint(server), FrameType.UPDATE, 0, 1, 0, 1.0, 0, values
+        )
         self.port = worker.port
         self.control = control
         self.delivered = self.ready = 0
@@ -157,12 +159,12 @@ class _Sender:
         self._seq = 0
         self._folded = 0
 
-    def interval(self) -> int:
+    def next_interval(self) -> int:
         """Return ns to the next update."""
         self._next = (self._next + 1) % len(self._intervals)
         return int(self._intervals[self._next])
 
-    def offer(self, now: int, folded: bool) -> bytes | None:
+    def offer_update(self, now: int, folded: bool) -> bytes | None:
         """Return the frame of the update that is ready, if it is sent."""
         self._folded = self._folded + 1 if folded else 1
         if not self.control.draw(now / 1e9):
@@ -191,7 +193,7 @@ class _Run:
         engine: VirtualTime,
         testbed: Testbed,
         intervals: NDArray[np.int64],
-        case: Case,
+        case: DeliveryCase,
         updates: int,
         seed: int,
         scale: float,
@@ -207,19 +209,21 @@ class _Run:
         for cluster in testbed.clusters:
             members = []
             for lane, worker in enumerate(cluster.workers):
-                its, on = case.control or Control(), case.control is not None
+                its, on = case.control or RecordedControl(), case.control is not None
                 control = TransmissionControl(its.v * scale, its.delta_t / scale, random, on)
                 begin = random.randrange(intervals.shape[1])
                 times = np.roll(intervals[len(self._senders)], begin)
                 members.append(_Sender(worker, server, lane, control, times))
                 self._senders[worker.ip.packed] = members[-1]
             first, nothing = cluster.workers[0], np.zeros(0, np.float32)
-            ack = OlafFrame(_end(server), _end(first), FrameType.ACK, 0, 1, 0, 1.0, 0, nothing)
+            ack = OlafFrame(
+                _make_endpoint(server), _make_endpoint(first), FrameType.ACK, 0, 1, 0, 1.0, 0, nothing
+            )
             team = _Team(members, ack.encode())
             self._teams |= {worker.ip.packed: team for worker in cluster.workers}
         self._missing = len(self._senders)
         self._due = [
-            (random.randrange(sender.interval()), place, sender)
+            (random.randrange(sender.next_interval()), place, sender)
             for place, sender in enumerate(self._senders.values())
         ]
         heapq.heapify(self._due)
@@ -231,38 +235,38 @@ class _Run:
         now = 0
         while self.offered <= _MOST:
             now += DELAY
-            for time, port, frame in sorted((*self._sends(now), *self._replies(now))):
+            for time, port, frame in sorted((*self._send_updates(now), *self._send_replies(now))):
                 self._engine.arrive(TimedFrame(time, port, frame))
             for left in self._engine.advance(now).left:
                 if left.port != self._server_port:
-                    self._acknowledged(left)
-                elif self._received(left):
+                    self._pass_ack(left)
+                elif self._count_frame(left):
                     return left.time + DELAY
         what = f"{self._missing} workers still wait after {_MOST} updates"
         raise OlafError(Problem(what, "figure 7", "ask for fewer updates"))
 
-    def _sends(self, until: int) -> Iterator[tuple[int, int, bytes]]:
+    def _send_updates(self, until: int) -> Iterator[tuple[int, int, bytes]]:
         """Yield the frames that workers send and that arrive before ``until``."""
         while self._due[0][0] + DELAY < until:
             time, place, sender = self._due[0]
-            heapq.heapreplace(self._due, (time + sender.interval(), place, sender))
+            heapq.heapreplace(self._due, (time + sender.next_interval(), place, sender))
             if sender.delivered >= self._updates:
                 continue
             self.offered += 1
             sender.ready += 1
             if sender.ready == self._updates:
                 self.ready = time
-            frame = sender.offer(time, self._case.folded)
+            frame = sender.offer_update(time, self._case.folded)
             if frame is not None:
                 self.sent += 1
                 yield time + DELAY, sender.port, frame
 
-    def _replies(self, until: int) -> Iterator[tuple[int, int, bytes]]:
+    def _send_replies(self, until: int) -> Iterator[tuple[int, int, bytes]]:
         """ACKs that arrive at the engine before ``until``."""
         while self._answers and self._answers[0][0] < until:
             yield self._answers.popleft()
 
-    def _received(self, left: TimedFrame) -> bool:
+    def _count_frame(self, left: TimedFrame) -> bool:
         """Count a frame for the server; return whether it now has all updates."""
         team = self._teams[left.frame[_SOURCE]]
         lanes = struct.unpack_from(f"<{len(team.members)}f", left.frame, GRADIENT_OFFSET)
@@ -275,7 +279,7 @@ class _Run:
         self._answers.append((left.time + 2 * DELAY, self._server_port, team.ack))
         return self._missing == 0
 
-    def _acknowledged(self, left: TimedFrame) -> None:
+    def _pass_ack(self, left: TimedFrame) -> None:
         """Pass one copy of an ACK, with the queue's status, to its sender."""
         sender = self._senders.get(left.frame[_DESTINATION])
         if sender is not None:
@@ -283,5 +287,5 @@ class _Run:
             sender.control.acknowledged((left.time + DELAY) / 1e9, status)
 
 
-def _end(host: Host) -> Endpoint:
+def _make_endpoint(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)

@@ -12,7 +12,7 @@ from math import inf, isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.papers.figure import Table, judge
+from olaflab.papers.figure import Table, judge_interval
 
 Rewards = NDArray[np.float64]
 """(seeds, updates)"""
@@ -43,11 +43,11 @@ class Ratio:
 
     def judge(self, target: float) -> str:
         """Return the verdict on "at least ``target``"."""
-        return judge(self.low, self.high, target)
+        return judge_interval(self.low, self.high, target)
 
     def __str__(self) -> str:
-        interval = "" if isnan(self.low) else f" ({_short(self.low)} … {_short(self.high)})"
-        return _short(self.value) + interval
+        interval = "" if isnan(self.low) else f" ({_format_short(self.low)} … {_format_short(self.high)})"
+        return _format_short(self.value) + interval
 
 
 class Ends:
@@ -61,38 +61,44 @@ class Ends:
         seeds = len(self._ideal)
         self._draws = np.random.default_rng(0).integers(seeds, size=(_DRAWS, seeds))
 
-    def of(self, queue: str) -> Rewards:
+    def end_reward(self, queue: str) -> Rewards:
         """Return (seeds,) the mean reward of the last tenth of the updates."""
         return _last_tenth(self._rewards[queue])
 
-    def start(self) -> Rewards:
+    def start_reward(self) -> Rewards:
         """Return (seeds,) R0."""
         tenth = max(1, self._ideal.shape[1] // 10)
         return np.asarray(self._ideal[:, : 1 if self._origin == UNTRAINED else tenth].mean(axis=1))
 
-    def learnt(self, queue: str) -> Ratio:
+    def learnt_share(self, queue: str) -> Ratio:
         """Return how much is learnt, as a share of the ideal training."""
-        return self._ratio(self.of(queue) - self.start(), self.of(IDEAL) - self.start())
+        return self._bootstrap_ratio(
+            self.end_reward(queue) - self.start_reward(), self.end_reward(IDEAL) - self.start_reward()
+        )
 
-    def gain(self, queue: str, fifo: str) -> Ratio:
+    def gain_over(self, queue: str, fifo: str) -> Ratio:
         """Return how much more is learnt than with FIFO, as a share of FIFO's."""
-        return self._ratio(self.of(queue) - self.of(fifo), self.of(fifo) - self.start())
+        return self._bootstrap_ratio(
+            self.end_reward(queue) - self.end_reward(fifo), self.end_reward(fifo) - self.start_reward()
+        )
 
-    def literal(self, queue: str, fifo: str) -> Ratio:
+    def literal_gain(self, queue: str, fifo: str) -> Ratio:
         """Return how much higher the reward ends than with FIFO, as a share of the size of FIFO's."""
-        return self._ratio(self.of(queue) - self.of(fifo), self.of(fifo), absolute=True)
+        return self._bootstrap_ratio(
+            self.end_reward(queue) - self.end_reward(fifo), self.end_reward(fifo), absolute=True
+        )
 
     def ideal_after(self, part: float) -> float:
         """Return how much the ideal training has learnt after ``part`` of its updates."""
         updates = max(1, round(part * self._ideal.shape[1]))
-        begun = float(self.start().mean())
+        begun = float(self.start_reward().mean())
         then = float(_last_tenth(self._ideal[:, :updates]).mean())
-        return (then - begun) / (float(self.of(IDEAL).mean()) - begun)
+        return (then - begun) / (float(self.end_reward(IDEAL).mean()) - begun)
 
-    def targets(self) -> Iterator[tuple[str, str]]:
+    def judge_targets(self) -> Iterator[tuple[str, str]]:
         """Judge each target of OLAF's figure 8 by its interval."""
         for olaf, (fifo, paper) in PAIRS.items():
-            learnt, gain = self.learnt(olaf), self.gain(olaf, fifo)
+            learnt, gain = self.learnt_share(olaf), self.gain_over(olaf, fifo)
             yield f"{olaf}, R0 {self._origin}: at least {WITHIN} of ideal: {learnt}", learnt.judge(WITHIN)
             text = f"{olaf}, R0 {self._origin}: at least {paper} above FIFO: {gain}"
             yield text, gain.judge(paper)
@@ -100,13 +106,13 @@ class Ends:
     def literal_targets(self) -> Iterator[tuple[str, str]]:
         """Judge the paper's gain read as a share of FIFO's reward itself, whose sign is ignored."""
         for olaf, (fifo, paper) in PAIRS.items():
-            gain = self.literal(olaf, fifo)
+            gain = self.literal_gain(olaf, fifo)
             yield f"{olaf}, end reward alone: at least {paper} above FIFO: {gain}", gain.judge(paper)
 
-    def _ratio(self, above: Rewards, below: Rewards, absolute: bool = False) -> Ratio:
+    def _bootstrap_ratio(self, above: Rewards, below: Rewards, absolute: bool = False) -> Ratio:
         size = np.abs if absolute else np.asarray
-        drawn = _quotient(above[self._draws].mean(axis=1), size(below[self._draws].mean(axis=1)))
-        (value,) = _quotient(above.mean(keepdims=True), size(below.mean(keepdims=True)))
+        drawn = _divide_or_inf(above[self._draws].mean(axis=1), size(below[self._draws].mean(axis=1)))
+        (value,) = _divide_or_inf(above.mean(keepdims=True), size(below.mean(keepdims=True)))
         if len(self._ideal) == 1:
             return Ratio(float(value), nan, nan)
         # Sorted, not interpolated: a drawn quotient may be infinite.
@@ -124,10 +130,15 @@ def compare_earlier_ends(rewards: Mapping[str, Rewards], origin: str) -> Table:
     for tenths in _TENTHS:
         end = max(1, updates * tenths // 10)
         ends = Ends({queue: table[:, :end] for queue, table in rewards.items()}, origin)
-        row = [str(end), f"{ends.of(IDEAL).mean():.0f}"]
+        row = [str(end), f"{ends.end_reward(IDEAL).mean():.0f}"]
         for olaf, (fifo, _) in PAIRS.items():
-            quotients = (ends.learnt(fifo), ends.learnt(olaf), ends.gain(olaf, fifo), ends.gain(IDEAL, fifo))
-            row += [_short(quotient.value) for quotient in quotients]
+            quotients = (
+                ends.learnt_share(fifo),
+                ends.learnt_share(olaf),
+                ends.gain_over(olaf, fifo),
+                ends.gain_over(IDEAL, fifo),
+            )
+            row += [_format_short(quotient.value) for quotient in quotients]
         rows.append(row)
     return Table(f"Learnt if the training had ended earlier; R0 is that of {origin}", heads, rows)
 
@@ -136,10 +147,10 @@ def _last_tenth(rewards: Rewards) -> Rewards:
     return np.asarray(rewards[:, -max(1, rewards.shape[1] // 10) :].mean(axis=1))
 
 
-def _quotient(above: Rewards, below: Rewards) -> Rewards:
+def _divide_or_inf(above: Rewards, below: Rewards) -> Rewards:
     positive = below > 0
     return np.where(positive, above / np.where(positive, below, 1), inf)
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     return "∞" if value == inf else f"{value:.2f}"

@@ -15,9 +15,9 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.training import network
 from olaflab.training.cosim.medium import EngineMedium
-from olaflab.training.plan import Plan, Trained
-from olaflab.training.virtual import train
-from olaftest.deployment import deployed
+from olaflab.training.plan import ClusterFigures, TrainingPlan
+from olaflab.training.virtual import train_virtual
+from olaftest.deployment import deployed_testbed
 
 BLOCK = 40
 """Updates of any workers, in order of time, of which a run keeps one mean reward."""
@@ -43,7 +43,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Run:
+class TwinRun:
     """One training: its workers' rewards and times, and what became of their updates."""
 
     rewards: list[float]
@@ -66,14 +66,14 @@ class Run:
     """(blocks, 2) in order of time: when BLOCK updates of any workers were ready, their mean reward."""
 
 
-class Lab:
+class TrainingLab:
     """A running twin."""
 
     def __init__(self, running: Running, testbed: Testbed) -> None:
         self.running = running
         self.testbed = testbed
 
-    def train(self, queue: Queue, plan: Plan) -> Run:
+    def train_queue(self, queue: Queue, plan: TrainingPlan) -> TwinRun:
         """One training from its beginning. Raises OlafError."""
         of_root(self.running.queues).write("mode", queue.mode.number)
         of_root(self.running.queues).write("rate", rate_word(queue.rate))
@@ -81,8 +81,8 @@ class Lab:
         with closing(self.running.virtual_time()) as engine:
             server = self.testbed.parameter_servers[0]
             medium = EngineMedium(engine, self.testbed)
-            trained = train(medium, self.testbed, server, plan, lambda step, done, total: None)
-        return _run(trained, of_root(self.running.queues).read_all(), plan.updates)
+            trained = train_virtual(medium, self.testbed, server, plan, lambda step, done, total: None)
+        return _make_run(trained, of_root(self.running.queues).read_all(), plan.updates)
 
 
 @contextmanager
@@ -92,23 +92,23 @@ def lab(
     workers: int,
     slots: int,
     progress: Progress,
-    values: int = network.parameters(network.HIDDEN),
-) -> Iterator[Lab]:
+    values: int = network.count_parameters(network.HIDDEN),
+) -> Iterator[TrainingLab]:
     """A twin for ``clusters`` of ``workers`` each that train ``values`` values, and a queue of ``slots``.
 
     Raises OlafError.
     """
     text = _TESTBED.format(name=name, clusters=clusters, workers=workers, slots=slots, values=values)
-    testbed = testbeds.load(Path(f"{name}.yaml"), text)
-    with deployed(testbed, progress) as running:
-        yield Lab(running, testbed)
+    testbed = testbeds.load_testbed(Path(f"{name}.yaml"), text)
+    with deployed_testbed(testbed, progress) as running:
+        yield TrainingLab(running, testbed)
 
 
-def _run(trained: list[Trained], counters: dict[str, int], updates: int) -> Run:
+def _make_run(trained: list[ClusterFigures], counters: dict[str, int], updates: int) -> TwinRun:
     rewards, seconds = _by_worker(trained, updates)
     ages = [cluster.age_of_model for cluster in trained if cluster.age_of_model is not None]
     dropped = [name for name in DISPOSITIONS if name.startswith("dropped_")]
-    return Run(
+    return TwinRun(
         rewards=rewards.mean(axis=0).tolist(),
         seconds=seconds.mean(axis=0).tolist(),
         sent=sum(cluster.sent for cluster in trained),
@@ -118,11 +118,11 @@ def _run(trained: list[Trained], counters: dict[str, int], updates: int) -> Run:
         lost=sum(counters[name] for name in dropped),
         replaced=counters["replaced_worker"] + counters["replaced_reward"],
         age_of_model=float(np.mean(ages)) if ages else float("nan"),
-        blocks=_blocks(trained),
+        blocks=_mean_blocks(trained),
     )
 
 
-def _blocks(trained: list[Trained]) -> list[list[float]]:
+def _mean_blocks(trained: list[ClusterFigures]) -> list[list[float]]:
     """The last time and the mean reward of each BLOCK updates in a row; without an incomplete last one."""
     steps = sorted((step.time, step.reward) for cluster in trained for step in cluster.steps)
     whole = len(steps) // BLOCK * BLOCK
@@ -130,7 +130,9 @@ def _blocks(trained: list[Trained]) -> list[list[float]]:
     return [[round(float(block[-1, 0]), 3), round(float(block[:, 1].mean()), 3)] for block in table]
 
 
-def _by_worker(trained: list[Trained], updates: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _by_worker(
+    trained: list[ClusterFigures], updates: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rewards and times, each of shape (workers, updates)."""
     steps: dict[str, list[tuple[float, float]]] = {}
     for cluster in trained:

@@ -16,9 +16,9 @@ from olaf.worker.transmission import TOLERANCE
 from scipy.stats import t
 
 from olafctl.wire.modes import Mode
-from olaflab.fairness import jain
+from olaflab.fairness import jain_index
 from olaflab.model.run import run
-from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
+from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, TransmissionModel
 from olaflab.papers import spreads
 from olaflab.papers.figure import Points, Progress
 from olaflab.papers.spreads import Spreads, spread_over
@@ -42,7 +42,7 @@ _CORES = (0.5, 0.75, 1.0, 1.5)
 _BEHIND = (25, 50, 75, 100)
 _ALIKE = (1.0, 2.0, 5.0, 10.0)
 """Outputs of all three, in Mb/s, where all workers send at once."""
-_FAIR = Control(v=TOLERANCE, tolerance=TOLERANCE)
+_FAIR = TransmissionModel(v=TOLERANCE, tolerance=TOLERANCE)
 DEVICE_QUEUE = 100
 """Frames that a device of ns-3 holds by default."""
 DEEP_FIFO = f"FIFO, {DEVICE_QUEUE} frames behind"
@@ -75,7 +75,7 @@ class Setup:
     x3: float = 1e6
     jitter: float = 0.1
     """Greatest delay of an update, as a share of its period."""
-    control: Control = _FAIR
+    control: TransmissionModel = _FAIR
     """Parameters of Olaf_TC: fairness between clusters."""
     delay: int = 0
     """ns of each link, in each direction."""
@@ -88,14 +88,14 @@ class Setup:
     """All workers send at the same instants, in an order drawn in each run, not at phases of their own."""
 
 
-def scenario(setup: Setup, seed: int) -> Scenario:
+def make_scenario(setup: Setup, seed: int) -> Scenario:
     """Return ``setup`` with phases and jitter drawn from ``seed``."""
 
-    def engine(name: str, slots: int, rate: float, to: str | None) -> Engine:
-        link = Link(to, rate, setup.delay)
+    def engine(name: str, slots: int, rate: float, to: str | None) -> EngineModel:
+        link = LinkModel(to, rate, setup.delay)
         fifo = setup.queue is Queue.FIFO
         mode, behind = (Mode.FIFO, setup.behind) if fifo else (Mode.OLAF, 0)
-        return Engine(name, slots + behind, rate, link, mode, active_window=setup.active_window)
+        return EngineModel(name, slots + behind, rate, link, mode, active_window=setup.active_window)
 
     order = np.random.default_rng(seed).permutation(CLUSTERS * WORKERS)
     sources = tuple(
@@ -122,7 +122,7 @@ def scenario(setup: Setup, seed: int) -> Scenario:
     return Scenario(engines, sources, ack_bytes=setup.ack_bytes, seed=seed)
 
 
-def measure(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) -> Spreads:
+def measure_setup(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) -> Spreads:
     """Return means and spreads over runs of ``observed`` ns after the warm-up.
 
     ``loss`` and ``held`` are percent of what workers generated; ages are ms, ``age_s1`` by the clusters' own
@@ -136,7 +136,9 @@ def measure(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) -> Spr
 
 def run_once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, float]:
     """Return the values of :func:`measure` of one run."""
-    found = run(scenario(setup, seed), WARM_UP + observed, warm_up=WARM_UP, each_worker=True, initial=True)
+    found = run(
+        make_scenario(setup, seed), WARM_UP + observed, warm_up=WARM_UP, each_worker=True, initial=True
+    )
     clusters = np.array([cluster.average_age for cluster in found.clusters], dtype=float) / MS
     workers = np.array([worker.average_age for worker in found.workers], dtype=float) / MS
     each = workers.reshape(CLUSTERS, WORKERS).mean(axis=1)
@@ -147,10 +149,10 @@ def run_once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, flo
         "held": 100 * held / (held + found.generated),
         "age_s1": float(clusters[:edge].mean()),
         "age_s2": float(clusters[edge:].mean()),
-        "fairness": jain(clusters),
+        "fairness": jain_index(clusters),
         "worker_s1": float(each[:edge].mean()),
         "worker_s2": float(each[edge:].mean()),
-        "worker_fairness": jain(workers),
+        "worker_fairness": jain_index(workers),
         "peak": float(np.mean([c.mean_peak for c in found.clusters if c.mean_peak is not None])) / MS,
         "starved": sum(cluster.frames == 0 for cluster in found.clusters),
     }
@@ -192,7 +194,7 @@ def control_points() -> Iterator[Point]:
     for tolerance in (0.05, 0.1, 0.2, 0.4):
         for text, v in (("Δ_T", tolerance), ("1/Δ_T", 1 / tolerance)):
             label = f"Δ_T {tolerance * 1000:g} ms, v = {text}"
-            yield Point("control", label, {"control": Control(v, tolerance)})
+            yield Point("control", label, {"control": TransmissionModel(v, tolerance)})
     yield Point("control", "an ACK is as long as an update", {"ack_bytes": 1000})
     for window in (10, 100, 200, 400):
         label = f"active clusters: those of the last {window} ms"
@@ -212,7 +214,7 @@ def measure_sweeps(periods: tuple[int, int], runs: int, controls: bool, progress
     half = t.ppf(0.975, runs - 1) * fairer.std(ddof=1) / runs**0.5 if runs > 1 else np.nan
     base = {queue.value: spread_over(rows).as_json() for queue, rows in each.items()}
     deep = Setup(Queue.FIFO, periods, behind=DEVICE_QUEUE)
-    base[DEEP_FIFO] = measure(deep, range(runs)).as_json()
+    base[DEEP_FIFO] = measure_setup(deep, range(runs)).as_json()
     found = []
     everything = [(point, list(Queue)) for point in sweep_points()]
     if controls:
@@ -222,7 +224,7 @@ def measure_sweeps(periods: tuple[int, int], runs: int, controls: bool, progress
             progress(f"sweep, setup {number + 1} of {len(everything)}")
         setups = {queue.value: replace(Setup(queue, periods), **point.changes) for queue in queues}
         few = range(min(runs, SWEEP_RUNS))
-        rows = {name: measure(setup, few).as_json() for name, setup in setups.items()}
+        rows = {name: measure_setup(setup, few).as_json() for name, setup in setups.items()}
         found.append({"sweep": point.sweep, "label": point.label, "queues": rows})
     return {"runs": runs, "base": base, "fairer": [float(fairer.mean()), float(half)], "sweep": found}
 
@@ -236,11 +238,11 @@ def measure_bottleneck(runs: int, progress: Progress) -> Points:
         curves = {}
         for queue in Queue:
             setups = [Setup(queue, SAME, x1=alpha * x2 * 1e6, x2=x2 * 1e6, x3=x3 * 1e6) for alpha in ALPHAS]
-            curves[queue.value] = [measure(setup, range(number)).as_json() for setup in setups]
+            curves[queue.value] = [measure_setup(setup, range(number)).as_json() for setup in setups]
         places.append({"x2": x2, "x3": x3, "runs": number, "curves": curves})
     return {"places": places}
 
 
 def ns3_scenarios(seed: int) -> Sequence[tuple[str, Scenario]]:
     """Return table 2's base with Olaf and with FIFO, as another simulator can run it."""
-    return [(queue.value, scenario(Setup(queue, SAME), seed)) for queue in (Queue.OLAF, Queue.FIFO)]
+    return [(queue.value, make_scenario(Setup(queue, SAME), seed)) for queue in (Queue.OLAF, Queue.FIFO)]

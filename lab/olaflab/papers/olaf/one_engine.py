@@ -18,7 +18,7 @@ from olafctl.verify import aom
 from olafctl.wire.modes import Mode
 from olaflab.model import library
 from olaflab.model.run import Receptions, run
-from olaflab.model.scenario import Engine, Scenario, Trace
+from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaflab.papers import spreads
 from olaflab.papers.figure import Points, Progress
 from olaflab.papers.olaf.demo.experiment import AT_ONCE, TOGETHER, TRACE
@@ -26,8 +26,14 @@ from olaflab.papers.spreads import spread_over
 from olaflab.training.replay import trace as schedules
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.report import mode_text
-from olaflab.training.replay.run import reduction
-from olaflab.training.replay.trace import Load, Schedule, schedule, serialised, spread
+from olaflab.training.replay.run import relative_reduction
+from olaflab.training.replay.trace import (
+    ReplayLoad,
+    ReplaySchedule,
+    schedule_updates,
+    serialise_times,
+    spread_times,
+)
 from olafswitch.errors import OlafError, Problem
 
 CLUSTERS, WORKERS, SLOTS = 9, 3, 8
@@ -71,22 +77,24 @@ class Replayed:
     """Worker updates in a received frame → frames."""
 
 
-def make_load(at_once: int | None, order: int) -> Load:
+def make_load(at_once: int | None, order: int) -> ReplayLoad:
     """Let ``at_once`` clusters train at a time, in an order drawn from ``order``; None: all together."""
     return TOGETHER if at_once is None else replace(TOGETHER, at_once=at_once, order=order)
 
 
-def make_plan(wanted: Load) -> Schedule:
+def make_plan(wanted: ReplayLoad) -> ReplaySchedule:
     """Return when the recorded training's updates are sent."""
-    trace = traces.load(paths.sources() / TRACE)
-    return schedule(trace, np.arange(CLUSTERS * WORKERS) // WORKERS, wanted)
+    trace = traces.load_trace(paths.sources() / TRACE)
+    return schedule_updates(trace, np.arange(CLUSTERS * WORKERS) // WORKERS, wanted)
 
 
-def replay(plan: Schedule, frame_bytes: int, mode: Mode, rate: int, slots: int = SLOTS) -> Replayed:
+def replay_plan(
+    plan: ReplaySchedule, frame_bytes: int, mode: Mode, rate: int, slots: int = SLOTS
+) -> Replayed:
     """Send a plan through one engine of ``slots`` slots whose output takes ``rate`` bit/s."""
     cluster = plan.worker // WORKERS
     trace = Trace("engine", plan.time, cluster, plan.worker % WORKERS, frame_bytes)
-    engine = Engine("engine", slots, rate, mode=mode)
+    engine = EngineModel("engine", slots, rate, mode=mode)
     end = int(plan.time[-1]) + G
     found = run(Scenario((engine,), trace=trace), end, record=True)
     assert found.receptions is not None
@@ -97,12 +105,12 @@ def replay(plan: Schedule, frame_bytes: int, mode: Mode, rate: int, slots: int =
         merged=counters["merged"],
         replaced=counters["replaced_worker"],
         lost=sum(counters[name] for name in library.DISPOSITIONS if name.startswith("dropped")),
-        age=float(np.mean(_ages(found.receptions, plan, cluster))),
+        age=float(np.mean(_cluster_ages(found.receptions, plan, cluster))),
         counts=Counter(found.receptions.count.tolist()),
     )
 
 
-def _ages(receptions: Receptions, plan: Schedule, cluster: np.ndarray) -> Sequence[float]:
+def _cluster_ages(receptions: Receptions, plan: ReplaySchedule, cluster: np.ndarray) -> Sequence[float]:
     ages = []
     for number in range(CLUSTERS):
         sent, mine = plan.time[cluster == number], receptions.cluster == number
@@ -137,7 +145,9 @@ def _replay_all(k: int, order: int) -> dict[str, float]:
     plan = make_plan(wanted)
     figures: dict[str, float] = {}
     for rate in RATES_1:
-        fifo, olaf = (replay(plan, wanted.frame_bytes, mode, rate * G) for mode in (Mode.FIFO, Mode.OLAF))
+        fifo, olaf = (
+            replay_plan(plan, wanted.frame_bytes, mode, rate * G) for mode in (Mode.FIFO, Mode.OLAF)
+        )
         for mode, one in ((Mode.FIFO, fifo), (Mode.OLAF, olaf)):
             name = name_setting(mode, rate)
             figures |= {
@@ -147,9 +157,9 @@ def _replay_all(k: int, order: int) -> dict[str, float]:
                 f"{name} lost": 100 * one.lost / one.sent,
                 f"{name} age": one.age / 1000,
             }
-        held = replay(plan, wanted.frame_bytes, Mode.OLAF, rate * G, SLOTS - 1)
+        held = replay_plan(plan, wanted.frame_bytes, Mode.OLAF, rate * G, SLOTS - 1)
         figures[f"{rate} held lost"] = 100 * held.lost / held.sent
-        figures[f"{rate} less"] = 100 * (reduction(fifo.age, olaf.age) or 0.0)
+        figures[f"{rate} less"] = 100 * (relative_reduction(fifo.age, olaf.age) or 0.0)
     return figures
 
 
@@ -163,7 +173,7 @@ def measure_figure6(runs: int, progress: Progress) -> Points:
             wanted = make_load(at_once, order)
             plan = make_plan(wanted)
             for rate in RATES_6:
-                totals[rate] += replay(plan, wanted.frame_bytes, Mode.OLAF, rate * G).counts
+                totals[rate] += replay_plan(plan, wanted.frame_bytes, Mode.OLAF, rate * G).counts
         found[name] = {str(r): {str(n): f for n, f in sorted(total.items())} for r, total in totals.items()}
     return {"runs": runs, "frames": found}
 
@@ -199,8 +209,8 @@ def _measure_times(runs: int, rate: int, clusters: int, slots: int, progress: Pr
 
 def recorded_gaps(seed: int, clusters: int) -> NDArray[np.float64]:
     """Return (workers, U) ns between a worker's updates, at which all together offer 60 Gb/s on average."""
-    trace = traces.load(paths.sources() / TRACE)
-    time, _, _ = spread(trace, clusters * WORKERS)
+    trace = traces.load_trace(paths.sources() / TRACE)
+    time, _, _ = spread_times(trace, clusters * WORKERS)
     gaps = np.diff(time, axis=1, prepend=0).astype(np.float64)
     turns = np.random.default_rng(seed).integers(gaps.shape[1], size=len(gaps))
     gaps = np.stack([np.roll(row, turn) for row, turn in zip(gaps, turns, strict=True)])
@@ -221,7 +231,7 @@ def time_to(
         plan = repeat_gaps(gaps, duration)
         times, losses = {}, {}
         for mode in (Mode.FIFO, Mode.OLAF):
-            engine = Engine("engine", slots, rate * 1e9, mode=mode)
+            engine = EngineModel("engine", slots, rate * 1e9, mode=mode)
             found = run(Scenario((engine,), trace=plan), duration, each_worker=True, goal=goal)
             reached = [worker.reached for worker in found.workers if worker.reached is not None]
             if len(reached) < len(gaps):
@@ -246,7 +256,7 @@ def repeat_gaps(gaps: NDArray[np.float64], duration: int) -> Trace:
     wanted = np.concatenate(times)
     order = np.argsort(wanted, kind="stable")
     width = TOGETHER.frame_bytes * 8e9 / TOGETHER.link
-    sent = serialised(wanted[order], np.full(len(order), width))
+    sent = serialise_times(wanted[order], np.full(len(order), width))
     kept = sent < duration
     worker = worker[order][kept]
     return Trace("engine", sent[kept], worker // WORKERS, worker % WORKERS, TOGETHER.frame_bytes)

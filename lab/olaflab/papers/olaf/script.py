@@ -25,11 +25,11 @@ from olafctl.control.serving import parameter_server
 from olafctl.membership.model import Member
 from olafctl.targets.interface import Progress, of_root
 from olafctl.wire.modes import Mode
-from olaflab.papers.curves import COLUMNS, points
-from olaflab.papers.olaf.lab import Lab, Run, lab
-from olaflab.papers.runs import Runs, final, mean_reward
-from olaflab.papers.summary import Summary, compare, estimate
-from olaflab.training.cosim.medium import EngineMedium, Script, address
+from olaflab.papers.curves import COLUMNS, list_points
+from olaflab.papers.olaf.lab import TrainingLab, TwinRun, lab
+from olaflab.papers.runs import Runs, final_reward, mean_reward
+from olaflab.papers.summary import Summary, compare_seeds, estimate_mean
+from olaflab.training.cosim.medium import EngineMedium, Script, address_of
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
@@ -56,28 +56,33 @@ def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Sum
 
     Raises BadInput where the SDK's examples are not at hand, OlafError.
     """
-    runs = Runs(Run, folder, progress)
+    runs = Runs(TwinRun, folder, progress)
     numbers = {"alone": 0, "one through the twin": 1, f"{WORKERS} through the twin": WORKERS}
-    curves: dict[str, list[Run]] = {name: [] for name in numbers}
+    curves: dict[str, list[TwinRun]] = {name: [] for name in numbers}
     settings = {"iterations": iterations, "seconds": ITERATION, "jitter": JITTER}
-    with lab("script", 1, WORKERS, SLOTS, progress, VALUES) as twin, _arguments():
+    with lab("script", 1, WORKERS, SLOTS, progress, VALUES) as twin, _keep_arguments():
         for seed in range(1, seeds + 1):
             for name, workers in numbers.items():
                 make = (
-                    partial(_attached, twin, workers, iterations, seed)
+                    partial(_train_attached, twin, workers, iterations, seed)
                     if workers
-                    else partial(_alone, iterations, seed)
+                    else partial(_train_alone, iterations, seed)
                 )
                 made_with = {**settings, "workers": workers}
-                curves[name].append(runs.of(f"script{workers}", seed, made_with, make))
+                curves[name].append(runs.run_of(f"script{workers}", seed, made_with, make))
     alone, one, several = curves.values()
-    same_steps = estimate(mean_reward(one) - mean_reward(alone))
-    shared_steps = estimate(mean_reward(several) - mean_reward(alone))
+    same_steps = estimate_mean(mean_reward(one) - mean_reward(alone))
+    shared_steps = estimate_mean(mean_reward(several) - mean_reward(alone))
     quarter = iterations // WORKERS
     begun = np.array([np.mean(run.rewards[:quarter]) for run in alone])
-    same_time = estimate(mean_reward(several) - begun)
+    same_time = estimate_mean(mean_reward(several) - begun)
     rows = [
-        (name, estimate(mean_reward(found)), estimate(final(found)), round(found[0].seconds[-1], 1))
+        (
+            name,
+            estimate_mean(mean_reward(found)),
+            estimate_mean(final_reward(found)),
+            round(found[0].seconds[-1], 1),
+        )
         for name, found in curves.items()
     ]
     return Summary(
@@ -94,9 +99,11 @@ def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Sum
         rows,
         dict(
             (
-                compare("one attached learns more slowly", mean_reward(alone), mean_reward(one)),
-                compare(f"{WORKERS} attached learn more slowly in equal time", begun, mean_reward(several)),
-                compare(
+                compare_seeds("one attached learns more slowly", mean_reward(alone), mean_reward(one)),
+                compare_seeds(
+                    f"{WORKERS} attached learn more slowly in equal time", begun, mean_reward(several)
+                ),
+                compare_seeds(
                     f"{WORKERS} attached learn more slowly with equal steps in all",
                     mean_reward(alone),
                     mean_reward(several),
@@ -104,24 +111,24 @@ def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Sum
             )
         ),
         COLUMNS,
-        list(points(curves)),
+        list(list_points(curves)),
     )
 
 
-def _alone(iterations: int, seed: int) -> Run:
+def _train_alone(iterations: int, seed: int) -> TwinRun:
     said: list[float] = []
-    module = _load(said.append, attached=False)
-    _call(module, iterations, seed)
-    return _run(said, [ITERATION * (number + 1) for number in range(iterations)])
+    module = _load_script(said.append, attached=False)
+    _call_script(module, iterations, seed)
+    return _make_run(said, [ITERATION * (number + 1) for number in range(iterations)])
 
 
-def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
+def _train_attached(twin: TrainingLab, workers: int, iterations: int, seed: int) -> TwinRun:
     of_root(twin.running.queues).write("mode", Mode.OLAF.number)
     (cluster,) = twin.testbed.clusters
     said: list[tuple[float, float]] = []
     with closing(twin.running.virtual_time()) as engine:
         network = VirtualNetwork(EngineMedium(engine, twin.testbed))
-        listen = address(twin.testbed.parameter_servers[0])
+        listen = address_of(twin.testbed.parameter_servers[0])
         where = f"{listen[0]}:{listen[1]}"
         server = parameter_server(twin.testbed, where, Plain, port=network.port(listen))
         random = np.random.default_rng(seed)
@@ -135,28 +142,30 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
                 worker: Member = worker,
                 pause: Callable[[], float] = pause,
             ) -> None:
-                module = _load(lambda mean: said.append((network.time, mean)), attached=True)
-                with _attaching(script, pause, network.port(address(worker)), cluster.segments):
-                    _call(module, iterations // workers, _seed(seed, workers, number), "--server", where)
+                module = _load_script(lambda mean: said.append((network.time, mean)), attached=True)
+                with _attach_script(script, pause, network.port(address_of(worker)), cluster.segments):
+                    _call_script(
+                        module, iterations // workers, _worker_seed(seed, workers, number), "--server", where
+                    )
 
             scripts.append(Script(network, program))
             scripts[-1].begin(_BEGIN * number)
         network.run(stop=lambda: all(script.done for script in scripts))
         counted, age = server.counters(cluster.name), server.age_of_model(cluster.name)
     lost = of_root(twin.running.queues).read_all()["dropped_full"]
-    run = _run([mean for _, mean in said], [time for time, _ in said])
+    run = _make_run([mean for _, mean in said], [time for time, _ in said])
     return replace(
         run, received=counted.received, contained=counted.updates, lost=lost, age_of_model=age or 0.0
     )
 
 
-def _seed(seed: int, workers: int, number: int) -> int:
+def _worker_seed(seed: int, workers: int, number: int) -> int:
     """Return a worker's seed; a single worker has the lone script's."""
     return seed if workers == 1 else 100 * seed + number
 
 
 @contextmanager
-def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: int) -> Iterator[None]:
+def _attach_script(script: Script, pause: Callable[[], float], port: Any, segments: int) -> Iterator[None]:
     """``olaf.attach`` of this script: at its place in the testbed, and each exchange after computing."""
     attach = olaf.attach
 
@@ -180,7 +189,7 @@ def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: 
 
 
 @contextmanager
-def _arguments() -> Iterator[None]:
+def _keep_arguments() -> Iterator[None]:
     """Restore this program's arguments afterwards."""
     before = sys.argv
     try:
@@ -189,7 +198,7 @@ def _arguments() -> Iterator[None]:
         sys.argv = before
 
 
-def _load(said: Callable[[float], None], *, attached: bool) -> ModuleType:
+def _load_script(said: Callable[[float], None], *, attached: bool) -> ModuleType:
     """The script as a module of its own, whose lines about iterations go to ``said``. Raises BadInput."""
     path = paths.sources() / _SCRIPT
     if not path.is_file():
@@ -208,17 +217,17 @@ def _load(said: Callable[[float], None], *, attached: bool) -> ModuleType:
     return module
 
 
-def _call(module: ModuleType, iterations: int, seed: int, *arguments: str) -> None:
+def _call_script(module: ModuleType, iterations: int, seed: int, *arguments: str) -> None:
     """Run the script, which reads its arguments at once: another script may replace them afterwards."""
     sys.argv = [module.__name__, "--total-steps", str(BATCH * iterations), "--seed", str(seed), *arguments]
     module.main()
 
 
-def _run(returns: list[float], seconds: list[float]) -> Run:
+def _make_run(returns: list[float], seconds: list[float]) -> TwinRun:
     """An iteration in which no episode ended has the return of the one before."""
     filled = np.array(returns)
     for place in range(1, len(filled)):
         if np.isnan(filled[place]):
             filled[place] = filled[place - 1]
     known = np.nan_to_num(filled, nan=float(filled[np.isfinite(filled)][0]))
-    return Run(known.tolist(), seconds, 0, 0, 0, 0, 0, 0, 0.0)
+    return TwinRun(known.tolist(), seconds, 0, 0, 0, 0, 0, 0, 0.0)

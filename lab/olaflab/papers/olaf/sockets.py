@@ -18,17 +18,17 @@ from olaf import ParameterServer, Worker
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
 
-from olafctl.control.deploy import deploy, find
-from olafctl.control.destroy import destroy
+from olafctl.control.deploy import deploy_testbed, find_deployment
+from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
 from olafctl.membership.model import Host
 from olafctl.targets.interface import Registers, of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafswitch.errors import OlafError, Problem
-from olafswitch.ports.namespace import within
+from olafswitch.ports.namespace import run_within
 
 CLUSTERS, WORKERS, SLOTS, VALUES = 8, 3, 4, 300
 _FRAME_BITS = 8 * (GRADIENT_OFFSET + 4 * VALUES)
@@ -40,7 +40,7 @@ _JITTER = 0.1
 
 
 @dataclass(frozen=True)
-class Load:
+class SocketLoad:
     """How the workers send; times in seconds."""
 
     interval: float
@@ -54,11 +54,11 @@ class Load:
     """Length of each run."""
 
 
-LOAD = Load(interval=0.25, excess=1.8, v=8.0, delta_t=0.125, seconds=60.0)
+LOAD = SocketLoad(interval=0.25, excess=1.8, v=8.0, delta_t=0.125, seconds=60.0)
 
 
 @dataclass(frozen=True)
-class Run:
+class SocketRun:
     """What happened in one run."""
 
     control: bool
@@ -75,28 +75,28 @@ class Run:
     """s: Age-of-Model, the mean over clusters."""
 
     @property
-    def share(self) -> float:
+    def sent_share(self) -> float:
         """Share of the updates offered that were sent."""
         return self.sent / self.offered
 
     @property
-    def loss(self) -> float:
+    def lost_share(self) -> float:
         """Share of the updates sent that were lost."""
         return self.lost / max(self.sent, 1)
 
 
-def measure(wanted: Load, progress: Callable[[str], None]) -> list[Run]:
+def measure_sockets(wanted: SocketLoad, progress: Callable[[str], None]) -> list[SocketRun]:
     """A run without transmission control and one with it. Raises OlafError; BadInput without root."""
-    bed = load("bench-live.yaml", _text(wanted))
-    with _deployed(bed, progress) as registers:
+    bed = load_testbed("bench-live.yaml", _make_testbed_text(wanted))
+    with _deploy_testbed(bed, progress) as registers:
         runs = []
         for control in (False, True):
             progress(f"{wanted.seconds:g} s {'with' if control else 'without'} transmission control")
-            runs.append(_run(bed, registers, wanted, control))
+            runs.append(_run_once(bed, registers, wanted, control))
         return runs
 
 
-def _text(wanted: Load) -> str:
+def _make_testbed_text(wanted: SocketLoad) -> str:
     rate = round(CLUSTERS * WORKERS / wanted.interval * _FRAME_BITS / wanted.excess)
     window = round(_WINDOW_INTERVALS * wanted.interval * 1e6)
     return f"""
@@ -110,37 +110,38 @@ clusters: [{{name: c, count: {CLUSTERS}, workers: {WORKERS}, ports: 2-{CLUSTERS 
 
 
 @contextmanager
-def _deployed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registers]:
+def _deploy_testbed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registers]:
     store = Store(folder_of(_NAME))
     try:
-        deploy(bed, progress, with_hosts=True)
-        _, running = find(store)
+        deploy_testbed(bed, progress, with_hosts=True)
+        _, running = find_deployment(store)
         if running is None:
             raise OlafError(Problem("does not run", _NAME))
         yield of_root(running.queues)
     finally:
-        destroy(store)
+        destroy_deployment(store)
 
 
-def _run(bed: Testbed, registers: Registers, wanted: Load, control: bool) -> Run:
+def _run_once(bed: Testbed, registers: Registers, wanted: SocketLoad, control: bool) -> SocketRun:
     server_host = bed.parameter_servers[0]
     names = {str(worker.ip): worker.cluster for worker in bed.workers}
     with ExitStack() as stack:
         server = ParameterServer(
-            policy=partial(Plain, rate=1e-3), members=names, multicast=True, port=_port(server_host)
+            policy=partial(Plain, rate=1e-3), members=names, multicast=True, port=_open_port(server_host)
         )
         stack.enter_context(closing(server))
         workers = [
-            stack.enter_context(closing(_worker(host, server_host, wanted, control))) for host in bed.workers
+            stack.enter_context(closing(_make_worker(host, server_host, wanted, control)))
+            for host in bed.workers
         ]
         for worker in workers:
             worker.begin(np.zeros(VALUES, np.float32))
         if not all(worker.wait(_BEGIN_SECONDS) for worker in workers):
             raise OlafError(Problem(f"no weights after {_BEGIN_SECONDS:g} s", "bench live"))
         before = registers.read("dropped_full")
-        chances, active = _train(workers, wanted)
+        chances, active = _offer_updates(workers, wanted)
         ages = [server.age_of_model(cluster.name) for cluster in bed.clusters]
-        return Run(
+        return SocketRun(
             control,
             offered=sum(worker.counters.offered for worker in workers),
             sent=sum(worker.counters.sent for worker in workers),
@@ -151,12 +152,12 @@ def _run(bed: Testbed, registers: Registers, wanted: Load, control: bool) -> Run
         )
 
 
-def _port(host: Host) -> UdpPort:
+def _open_port(host: Host) -> UdpPort:
     namespace = deployed.namespace_of(folder_of(_NAME), host.name)
-    return within(namespace, lambda: UdpPort((str(host.ip), host.udp_port)))
+    return run_within(namespace, lambda: UdpPort((str(host.ip), host.udp_port)))
 
 
-def _worker(host: Host, server: Host, wanted: Load, control: bool) -> Worker:
+def _make_worker(host: Host, server: Host, wanted: SocketLoad, control: bool) -> Worker:
     return Worker(
         f"{server.ip}:{server.udp_port}",
         VALUES,
@@ -164,11 +165,11 @@ def _worker(host: Host, server: Host, wanted: Load, control: bool) -> Worker:
         delta_t=wanted.delta_t,
         control=control,
         seed=int(host.ip),
-        port=_port(host),
+        port=_open_port(host),
     )
 
 
-def _train(workers: list[Worker], wanted: Load) -> tuple[list[float], list[int]]:
+def _offer_updates(workers: list[Worker], wanted: SocketLoad) -> tuple[list[float], list[int]]:
     """Offer updates for as long as wanted: P_s and N at each."""
     drawn, gradient = Random(1), np.ones(VALUES, np.float32)
     chances: list[float] = []

@@ -19,9 +19,17 @@ from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
 from olaflab import pictures
 from olaflab.papers.figure import Points
-from olaflab.papers.olaf.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
+from olaflab.papers.olaf.delivery import (
+    FRAME_BYTES,
+    OFFERED,
+    TRACE,
+    Delivery,
+    DeliveryCase,
+    RecordedControl,
+    lab,
+)
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import Summary, compare, estimate
+from olaflab.papers.summary import Summary, compare_seeds, estimate_mean
 from olaflab.training.replay import trace as traces
 
 if TYPE_CHECKING:
@@ -32,11 +40,11 @@ RATES = (40, 20, 5)
 """Gb/s of the output."""
 _COUNTED = ", frames counted"
 CASES = (
-    Case("FIFO", Mode.FIFO),
-    Case("Olaf", Mode.OLAF),
-    Case("Olaf, transmission control", Mode.OLAF, Control()),
-    Case(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, Control(), folded=False),
-    Case("FIFO, transmission control", Mode.FIFO, Control()),
+    DeliveryCase("FIFO", Mode.FIFO),
+    DeliveryCase("Olaf", Mode.OLAF),
+    DeliveryCase("Olaf, transmission control", Mode.OLAF, RecordedControl()),
+    DeliveryCase(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, RecordedControl(), folded=False),
+    DeliveryCase("FIFO, transmission control", Mode.FIFO, RecordedControl()),
 )
 FIFO = CASES[0]
 _COLUMNS = ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__)
@@ -48,33 +56,41 @@ Speedups = dict[tuple[int, str], NDArray[np.float64]]
 
 def measure_speedups(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Measure the time of each case at each output rate, and FIFO's divided by it."""
-    found, settings = _measured(CASES, RATES, updates, seeds, folder, progress)
-    speedups = _speedups(found)
+    found, settings = _measure_cases(CASES, RATES, updates, seeds, folder, progress)
+    speedups = _compute_speedups(found)
     return Summary(
-        _title(updates),
+        _make_title(updates),
         settings,
         (
             *("Gb/s", "queue", "ms", "± ms", "all ready ms", "speed-up", "±"),
             *("sent", "frames", "updates a frame", "lost"),
         ),
-        [_row(key, runs, speedups[key]) for key, runs in found.items()],
-        dict(_statements(speedups)),
+        [_make_row(key, runs, speedups[key]) for key, runs in found.items()],
+        dict(_judge_statements(speedups)),
         _COLUMNS,
-        _points(found),
+        _list_points(found),
     )
 
 
-def _title(updates: int) -> str:
+def _make_title(updates: int) -> str:
     return f"{updates} updates of each of 300 workers"
 
 
-def _measured(
-    cases: Sequence[Case], rates: Sequence[int], updates: int, seeds: int, folder: Path, progress: Progress
+def _measure_cases(
+    cases: Sequence[DeliveryCase],
+    rates: Sequence[int],
+    updates: int,
+    seeds: int,
+    folder: Path,
+    progress: Progress,
 ) -> tuple[Measured, dict[str, object]]:
     """Return every run, and the settings that all share. Raises OlafError."""
     found: Measured = {}
     runs = Runs(Delivery, folder, progress)
-    testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
+    testbed, trace = (
+        testbeds.load_testbed(testbeds.locate_testbed(TESTBED)),
+        traces.load_trace(paths.sources() / TRACE),
+    )
     with lab(testbed, trace, progress) as twin:
         settings = {
             "updates": updates,
@@ -84,27 +100,27 @@ def _measured(
             "recording": TRACE.name,
         }
         for gigabits, case in product(rates, cases):
-            curve = f"delivery-{gigabits}-{_file(case)}"
+            curve = f"delivery-{gigabits}-{_file_name(case)}"
             made_with = {**settings, **_made_with(case), "gigabits": gigabits}
             found[gigabits, case.name] = [
-                runs.of(curve, seed, made_with, partial(twin.run, case, gigabits, updates, seed))
+                runs.run_of(curve, seed, made_with, partial(twin.run_case, case, gigabits, updates, seed))
                 for seed in range(1, seeds + 1)
             ]
     return found, {**settings, "seeds": seeds}
 
 
-def _made_with(case: Case) -> dict[str, object]:
+def _made_with(case: DeliveryCase) -> dict[str, object]:
     control = asdict(case.control) if case.control else None
     return {"mode": case.mode.name, "control": control, "folded": case.folded}
 
 
-def _file(case: Case) -> str:
+def _file_name(case: DeliveryCase) -> str:
     """Return the name of the files of a case's runs; cases that differ in name alone share them."""
     control = f"-{case.control.delta_t:g}-{case.control.v:g}" if case.control else ""
     return f"{case.mode.name.lower()}{control}{'' if case.folded else '-frames'}"
 
 
-def _speedups(found: Measured) -> Speedups:
+def _compute_speedups(found: Measured) -> Speedups:
     return {
         (gigabits, name): np.array(
             [fifo.seconds / run.seconds for fifo, run in zip(found[gigabits, FIFO.name], runs, strict=True)]
@@ -113,8 +129,8 @@ def _speedups(found: Measured) -> Speedups:
     }
 
 
-def _row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64]) -> tuple[object, ...]:
-    time, faster = estimate(np.array([run.seconds * 1e3 for run in runs])), estimate(speedup)
+def _make_row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64]) -> tuple[object, ...]:
+    time, faster = estimate_mean(np.array([run.seconds * 1e3 for run in runs])), estimate_mean(speedup)
     sent, frames = fmean(run.sent for run in runs), fmean(run.frames for run in runs)
     return (
         *key,
@@ -130,25 +146,25 @@ def _row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64
     )
 
 
-def _points(found: Measured) -> list[tuple[object, ...]]:
+def _list_points(found: Measured) -> list[tuple[object, ...]]:
     return [
         (*key, seed, *vars(run).values()) for key, runs in found.items() for seed, run in enumerate(runs, 1)
     ]
 
 
-def _statements(speedups: Speedups) -> Iterator[tuple[str, str]]:
+def _judge_statements(speedups: Speedups) -> Iterator[tuple[str, str]]:
     """Judge the paper's statements about its figure."""
     for case in (case for case in CASES if case.mode is Mode.OLAF):
         found = {gigabits: speedups[gigabits, case.name] for gigabits in RATES}
         for gigabits, speedup in found.items():
             claim = f"{case.name}, {gigabits} Gb/s: faster than FIFO"
-            yield compare(claim, speedup, np.ones(len(speedup)), digits=2)
+            yield compare_seeds(claim, speedup, np.ones(len(speedup)), digits=2)
         for faster, slower in pairwise(RATES):
             claim = f"{case.name}: the speed-up grows from {faster} to {slower} Gb/s"
-            yield compare(claim, found[slower], found[faster], digits=2)
+            yield compare_seeds(claim, found[slower], found[faster], digits=2)
 
 
-def draw(points: Points, drawing: Drawing) -> None:
+def draw_speedups(points: Points, drawing: Drawing) -> None:
     """Draw the speed-up of each case at each rate, with its interval."""
     axes = drawing.subplots()
     found = [dict(zip(points["heads"], row, strict=True)) for row in points["rows"]]
@@ -164,4 +180,4 @@ def draw(points: Points, drawing: Drawing) -> None:
     axes.set_xticks(np.arange(len(RATES)) + middle, [f"{gigabits} Gb/s" for gigabits in RATES])
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set(xlabel="output", ylabel="speed-up over FIFO")
-    pictures.legend(drawing, axes, columns=2)
+    pictures.add_legend(drawing, axes, columns=2)

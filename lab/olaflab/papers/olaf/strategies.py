@@ -16,12 +16,12 @@ from olaf.policies import RATE, Periodic, Plain, PolicyMaker, RewardGated, Synch
 
 from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
-from olaflab.papers.curves import COLUMNS, points
+from olaflab.papers.curves import COLUMNS, list_points
 from olaflab.papers.figure import NOT_SHOWN, Table
-from olaflab.papers.olaf.lab import Queue, Run, lab
-from olaflab.papers.runs import Runs, final, mean_reward
-from olaflab.papers.summary import Estimate, Summary, compare, estimate
-from olaflab.training.plan import Pace, Plan
+from olaflab.papers.olaf.lab import Queue, TwinRun, lab
+from olaflab.papers.runs import Runs, final_reward, mean_reward
+from olaflab.papers.summary import Estimate, Summary, compare_seeds, estimate_mean
+from olaflab.training.plan import Pace, TrainingPlan
 from olaflab.training.record import SLOWDOWNS
 
 STEP = 0.001
@@ -51,70 +51,77 @@ Case = tuple[str, float, int]
 
 def compare_strategies(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Train eight heterogeneous workers under each strategy, without congestion (figure 2)."""
-    curves = _train([(name, 1, WORKERS) for name in STRATEGIES], updates, seeds, folder, progress)
+    curves = _train_cases([(name, 1, WORKERS) for name in STRATEGIES], updates, seeds, folder, progress)
     found = {name: runs for (name, _, _), runs in curves.items()}
-    ends = {name: final(runs) for name, runs in found.items()}
+    ends = {name: final_reward(runs) for name, runs in found.items()}
     rows = []
     for name, runs in found.items():
         seconds = round(float(np.mean([run.seconds[-1] for run in runs])), 1)
         refused = sum(run.refused for run in runs) / sum(run.received for run in runs)
-        rows.append((name, estimate(mean_reward(runs)), estimate(ends[name]), seconds, f"{refused:.0%}"))
+        rows.append(
+            (name, estimate_mean(mean_reward(runs)), estimate_mean(ends[name]), seconds, f"{refused:.0%}")
+        )
     return Summary(
         f"{WORKERS} heterogeneous workers",
-        {**_settings(updates, WORKERS), "seeds": seeds},
+        {**_make_settings(updates, WORKERS), "seeds": seeds},
         ("strategy", "mean reward", "end reward", "seconds", "refused"),
         rows,
         dict(
-            compare(f"{first} ends above {other}", ends[first], ends[other])
+            compare_seeds(f"{first} ends above {other}", ends[first], ends[other])
             for first in (GATE, PLAIN)
             for other in (PERIODIC, SYNCHRONOUS)
         ),
         COLUMNS,
-        list(points(found)),
+        list(list_points(found)),
     )
 
 
 def compare_numbers(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Train one cluster of ever more workers, each update applied at once, without congestion (figure 3)."""
-    curves = _train([(PLAIN, 1, number) for number in NUMBERS], updates, seeds, folder, progress)
+    curves = _train_cases([(PLAIN, 1, number) for number in NUMBERS], updates, seeds, folder, progress)
     found = {f"N = {number}": runs for (_, _, number), runs in curves.items()}
     areas = {name: mean_reward(runs) for name, runs in found.items()}
     return Summary(
         "more workers",
-        {**_settings(updates, NUMBERS), "seeds": seeds},
+        {**_make_settings(updates, NUMBERS), "seeds": seeds},
         ("workers", "mean reward", "end reward", "updates to reward 0"),
-        [(n, estimate(areas[n]), estimate(final(runs)), _updates_to(runs, 0.0)) for n, runs in found.items()],
+        [
+            (n, estimate_mean(areas[n]), estimate_mean(final_reward(runs)), _updates_to(runs, 0.0))
+            for n, runs in found.items()
+        ],
         dict(
-            compare(f"{more} learns faster than {less}", areas[more], areas[less])
+            compare_seeds(f"{more} learns faster than {less}", areas[more], areas[less])
             for less, more in pairwise(areas)
         ),
         COLUMNS,
-        list(points(found)),
+        list(list_points(found)),
     )
 
 
 def compare_equal_steps(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Train strategies that move the weights as far in all (figure 2 at other rates)."""
     cases = [(name, GRID[name][0], WORKERS) for name in GRID]
-    found = {name: runs for (name, _, _), runs in _train(cases, updates, seeds, folder, progress).items()}
+    found = {
+        name: runs for (name, _, _), runs in _train_cases(cases, updates, seeds, folder, progress).items()
+    }
     return Summary(
         f"{WORKERS} heterogeneous workers that move the weights as far in all",
         _rate_settings(updates, seeds, {name: GRID[name][:1] for name in GRID}),
         HEADS,
-        [_row(name, f"{GRID[name][0]:g}", runs) for name, runs in found.items()],
-        dict(_statements(found)),
+        [_make_row(name, f"{GRID[name][0]:g}", runs) for name, runs in found.items()],
+        dict(_judge_statements(found)),
         COLUMNS,
-        list(points(found)),
+        list(list_points(found)),
     )
 
 
 def compare_rates(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Train each strategy at every rate of GRID; runs are shared with :func:`compare_equal_steps`."""
     cases = [(name, factor, WORKERS) for name, factors in GRID.items() for factor in factors]
-    curves = _train(cases, updates, seeds, folder, progress)
+    curves = _train_cases(cases, updates, seeds, folder, progress)
     chosen = {name: choose_rates(curves, name) for name in GRID}
     best = [
-        [str(cell) for cell in _row(name, ", ".join(f"{rate:g}" for rate in sorted(set(rates))), runs)]
+        [str(cell) for cell in _make_row(name, ", ".join(f"{rate:g}" for rate in sorted(set(rates))), runs)]
         for name, (rates, runs) in chosen.items()
     ]
     return Summary(
@@ -122,23 +129,23 @@ def compare_rates(updates: int, seeds: int, folder: Path, progress: Progress) ->
         _rate_settings(updates, seeds, GRID),
         HEADS,
         [
-            _row(name, f"{factor:g}", curves[name, factor, WORKERS])
+            _make_row(name, f"{factor:g}", curves[name, factor, WORKERS])
             for name, factors in GRID.items()
             for factor in sorted(factors)
         ],
-        dict(_statements({name: runs for name, (_, runs) in chosen.items()})),
+        dict(_judge_statements({name: runs for name, (_, runs) in chosen.items()})),
         COLUMNS,
-        list(points({f"{name}, {factor:g} γ": runs for (name, factor, _), runs in curves.items()})),
+        list(list_points({f"{name}, {factor:g} γ": runs for (name, factor, _), runs in curves.items()})),
         [Table("Each strategy at the rate with which the other seeds end highest", HEADS, best)],
     )
 
 
-def _train(
+def _train_cases(
     cases: Sequence[Case], updates: int, seeds: int, folder: Path, progress: Progress
-) -> dict[Case, list[Run]]:
+) -> dict[Case, list[TwinRun]]:
     """Train seed by seed, so that an interrupted figure has whole seeds."""
-    runs = Runs(Run, folder, progress)
-    found: dict[Case, list[Run]] = {case: [] for case in cases}
+    runs = Runs(TwinRun, folder, progress)
+    found: dict[Case, list[TwinRun]] = {case: [] for case in cases}
     pace = Pace(step=STEP, slowdowns=SLOWDOWNS)
     for workers in dict.fromkeys(workers for _, _, workers in cases):
         with lab(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
@@ -146,34 +153,34 @@ def _train(
                 for case in (case for case in cases if case[2] == workers):
                     name, factor, _ = case
                     policy, waits = STRATEGIES[name](factor * RATE), name == SYNCHRONOUS
-                    plan = Plan(updates, 1, pace, seed, policy, control=False, waits=waits)
+                    plan = TrainingPlan(updates, 1, pace, seed, policy, control=False, waits=waits)
                     curve = f"strategy{list(STRATEGIES).index(name)}-{factor:g}-{workers}"
-                    settings = {**_settings(updates, workers), "rate": factor * RATE}
-                    make = partial(twin.train, IDEAL, plan)
-                    found[case].append(runs.of(curve, seed, settings, make))
+                    settings = {**_make_settings(updates, workers), "rate": factor * RATE}
+                    make = partial(twin.train_queue, IDEAL, plan)
+                    found[case].append(runs.run_of(curve, seed, settings, make))
     return found
 
 
-def _settings(updates: int, workers: int | Sequence[int]) -> dict[str, Any]:
+def _make_settings(updates: int, workers: int | Sequence[int]) -> dict[str, Any]:
     return {"workers": workers, "updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
 
 
 def _rate_settings(updates: int, seeds: int, grid: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     rates = {name: [factor * RATE for factor in factors] for name, factors in grid.items()}
-    return {**_settings(updates, WORKERS), "seeds": seeds, "rates": rates}
+    return {**_make_settings(updates, WORKERS), "seeds": seeds, "rates": rates}
 
 
-def choose_rates(curves: Mapping[Case, list[Run]], name: str) -> tuple[list[float], list[Run]]:
+def choose_rates(curves: Mapping[Case, list[TwinRun]], name: str) -> tuple[list[float], list[TwinRun]]:
     """Return by seed the multiple with which the other seeds end highest, and that seed's run with it."""
     factors = GRID[name]
-    ends = np.array([final(curves[name, factor, WORKERS]) for factor in factors])
+    ends = np.array([final_reward(curves[name, factor, WORKERS]) for factor in factors])
     seeds = ends.shape[1]
     others = [np.arange(seeds) != seed if seeds > 1 else np.ones(1, bool) for seed in range(seeds)]
     chosen = [factors[int(ends[:, other].mean(axis=1).argmax())] for other in others]
     return chosen, [curves[name, factor, WORKERS][seed] for seed, factor in enumerate(chosen)]
 
 
-def seconds_to(run: Run, reward: float = REWARD) -> float:
+def seconds_to(run: TwinRun, reward: float = REWARD) -> float:
     """Return virtual seconds until the last 3 blocks had this mean reward; infinite if they never had."""
     table = np.array(run.blocks)
     if len(table) < _MOVING:
@@ -183,25 +190,27 @@ def seconds_to(run: Run, reward: float = REWARD) -> float:
     return float(table[there[0] + _MOVING - 1, 0]) if len(there) else float("inf")
 
 
-def _updates_to(runs: list[Run], reward: float) -> str:
+def _updates_to(runs: list[TwinRun], reward: float) -> str:
     """Return the updates until the mean of the ten last rewards, over all seeds, reached ``reward``."""
     mean = np.convolve(np.mean([run.rewards for run in runs], axis=0), np.ones(10) / 10, "valid")
     there = np.flatnonzero(mean >= reward)
     return str(int(there[0]) + 10) if len(there) else "not reached"
 
 
-def _row(name: str, rate: str, runs: list[Run]) -> tuple[Any, ...]:
+def _make_row(name: str, rate: str, runs: list[TwinRun]) -> tuple[Any, ...]:
     times = np.array([seconds_to(run) for run in runs])
     known = times[np.isfinite(times)]
-    time: Estimate | str = estimate(known) if len(known) else "–"
-    ends = (estimate(mean_reward(runs)), estimate(final(runs)))
+    time: Estimate | str = estimate_mean(known) if len(known) else "–"
+    ends = (estimate_mean(mean_reward(runs)), estimate_mean(final_reward(runs)))
     return (name, rate, *ends, time, f"{len(known)} of {len(times)}")
 
 
-def _statements(found: Mapping[str, list[Run]]) -> Iterator[tuple[str, str]]:
+def _judge_statements(found: Mapping[str, list[TwinRun]]) -> Iterator[tuple[str, str]]:
     """Compare PLAIN with the strategies that average: its reward at the end, and its time to REWARD."""
     for other in (PERIODIC, SYNCHRONOUS):
-        yield compare(f"{PLAIN} ends above {other}", final(found[PLAIN]), final(found[other]))
+        yield compare_seeds(
+            f"{PLAIN} ends above {other}", final_reward(found[PLAIN]), final_reward(found[other])
+        )
         claim = f"{PLAIN} reaches {REWARD:g} sooner than {other}"
         pairs = zip(found[PLAIN], found[other], strict=True)
         times = np.array([(seconds_to(mine), seconds_to(its)) for mine, its in pairs])
@@ -210,5 +219,5 @@ def _statements(found: Mapping[str, list[Run]]) -> Iterator[tuple[str, str]]:
         if len(both) < 2:
             yield f"{claim}: both got there {in_seeds}", NOT_SHOWN
         else:
-            text, verdict = compare(claim, both[:, 1], both[:, 0], " s")
+            text, verdict = compare_seeds(claim, both[:, 1], both[:, 0], " s")
             yield f"{text}, {in_seeds}", verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olafctl.wire.modes import Mode
 from olaflab import pictures
-from olaflab.papers.figure import Figure, Points, Section, Table, decide, modelled
+from olaflab.papers.figure import Figure, Points, Section, Table, decide_statements, make_modelled
 from olaflab.papers.olaf import one_engine
 from olaflab.papers.olaf.demo.experiment import AT_ONCE
 from olaflab.papers.olaf.demo.table1 import PAPER
@@ -23,10 +23,10 @@ _SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 def figures() -> Iterator[Figure]:
     """Return table 1, figure 6 and figure 7."""
     title = "Table 1: one engine, constrained output"
-    yield modelled("table1", title, one_engine.measure_table1, show_table1, code=CODE)
-    yield modelled("fig6", "Figure 6: aggregations per outgoing update", one_engine.measure_figure6,
+    yield make_modelled("table1", title, one_engine.measure_table1, show_table1, code=CODE)
+    yield make_modelled("fig6", "Figure 6: aggregations per outgoing update", one_engine.measure_figure6,
                    show_figure6, draw_figure6, (7, 6), CODE)  # fmt: skip
-    yield modelled("fig7", "Figure 7: time until 200 updates of each worker", one_engine.measure_figure7,
+    yield make_modelled("fig7", "Figure 7: time until 200 updates of each worker", one_engine.measure_figure7,
                    show_figure7, draw_figure7, (6, 4), CODE)  # fmt: skip
 
 
@@ -34,26 +34,40 @@ def show_table1(data: Points) -> Section:
     """Show table 1 at the demo's clusters at a time and with all together, and the sweep over them."""
     found = {int(k): Spreads.of_json(kept) for k, kept in data["at_once"].items()}
     tables = {
-        "in_turn": _compare(found[AT_ONCE], f"{AT_ONCE} clusters at a time; {data['runs']} runs"),
-        "together": _compare(found[CLUSTERS], "All nine clusters together; one run, which has no choice"),
+        "in_turn": _compare_with_paper(found[AT_ONCE], f"{AT_ONCE} clusters at a time; {data['runs']} runs"),
+        "together": _compare_with_paper(
+            found[CLUSTERS], "All nine clusters together; one run, which has no choice"
+        ),
         "sweep": _show_sweep(found, data["runs"]),
     }
     return Section(tables)
 
 
-def _compare(found: Spreads, title: str) -> Table:
+def _compare_with_paper(found: Spreads, title: str) -> Table:
     heads = ("queue", "received (paper)", "ours", "aggregated (paper)", "ours", "replaced (ours)",
              "lost, % (paper)", "ours", "AoM, µs (ours)", "AoM less by, % (paper)", "ours")  # fmt: skip
     rows = []
     for (mode, rate), paper in PAPER.items():
         name, olaf = name_setting(mode, rate), mode is Mode.OLAF
-        counts = [str(paper.aggregated), found.text(f"{name} merged"), found.text(f"{name} replaced")]
+        counts = [
+            str(paper.aggregated),
+            found.format_value(f"{name} merged"),
+            found.format_value(f"{name} replaced"),
+        ]
         less = f"{paper.reduction:.0f}" if olaf and paper.reduction is not None else ""
         rows.append(
-            [name, str(paper.received), found.text(f"{name} received"), *(counts if olaf else ["–"] * 3),
-             f"{paper.lost:.1f}", found.text(f"{name} lost", 1), found.text(f"{name} age", 3), less,
-             found.text(f"{rate} less", 1) if olaf else ""]
-        )  # fmt: skip
+            [
+                name,
+                str(paper.received),
+                found.format_value(f"{name} received"),
+                *(counts if olaf else ["–"] * 3),
+                f"{paper.lost:.1f}",
+                found.format_value(f"{name} lost", 1),
+                found.format_value(f"{name} age", 3),
+                less,
+                found.format_value(f"{rate} less", 1) if olaf else "",
+            ]
+        )
     return Table(title, heads, rows)
 
 
@@ -72,7 +86,7 @@ def _show_sweep(found: dict[int, Spreads], runs: int) -> Table:
             f"{rate} less",
         )
     ]
-    rows = [[str(k), *(one.text(name, 1) for name in names)] for k, one in found.items()]
+    rows = [[str(k), *(one.format_value(name, 1) for name in names)] for k, one in found.items()]
     title = f"Means and standard deviations of {runs} runs, each with another order"
     return Table(title, heads, [*rows, paper])
 
@@ -87,18 +101,18 @@ def show_figure6(data: Points) -> Section:
     for name, by_rate in data["frames"].items():
         for rate, frames in by_rate.items():
             curve = to_cdf(frames)
-            rows.append([titles[name], rate, *(f"{100 * _share(*curve, n):.1f}" for n in _SHOWN)])
+            rows.append([titles[name], rate, *(f"{100 * _share_at_most(*curve, n):.1f}" for n in _SHOWN)])
         holds |= dict(_compare_curves(titles[name], by_rate))
     heads = ("clusters", "output, Gb/s", *(f"≤ {n}" for n in _SHOWN))
     title = "Percent of outgoing frames that hold at most so many worker updates"
-    return Section({"cdf": Table(title, heads, rows)}, decide(holds))
+    return Section({"cdf": Table(title, heads, rows)}, decide_statements(holds))
 
 
 def _compare_curves(title: str, by_rate: dict[str, dict[str, int]]) -> Iterator[tuple[str, bool]]:
     """Ask for each pair of rates whether at the lower one no greater share holds at most n, for every n."""
     for (above, more), (below, fewer) in pairwise(by_rate.items()):
         curves = [to_cdf(frames) for frames in (more, fewer)]
-        wrong = [str(n) for n in _SHOWN if _share(*curves[1], n) > _share(*curves[0], n)]
+        wrong = [str(n) for n in _SHOWN if _share_at_most(*curves[1], n) > _share_at_most(*curves[0], n)]
         but = f"; not at most {', '.join(wrong)} updates" if wrong else ""
         yield f"{title}: further right at {below} Gb/s than at {above} Gb/s{but}", not wrong
 
@@ -110,7 +124,7 @@ def to_cdf(frames: dict[str, int]) -> tuple[list[int], list[float]]:
     return counts, [seen / total for seen in accumulate(frames[str(count)] for count in counts)]
 
 
-def _share(counts: list[int], shares: list[float], most: int) -> float:
+def _share_at_most(counts: list[int], shares: list[float], most: int) -> float:
     return max((share for count, share in zip(counts, shares, strict=True) if count <= most), default=0.0)
 
 
@@ -118,7 +132,7 @@ def draw_figure6(data: Points, figure: "Drawing") -> None:
     """Draw the CDFs of both kinds of traffic."""
     panels = figure.subplots(2, 1, sharex=True)
     for axes, (name, by_rate) in zip(panels, data["frames"].items(), strict=True):
-        styles = pictures.styles(by_rate, re.compile("^5$"))
+        styles = pictures.assign_styles(by_rate, re.compile("^5$"))
         for rate, frames in by_rate.items():
             counts, shares = to_cdf(frames)
             axes.step(counts, shares, where="post", label=f"Olaf, {rate} Gb/s", **styles[rate])
@@ -126,16 +140,16 @@ def draw_figure6(data: Points, figure: "Drawing") -> None:
         axes.set(xlim=(1, 32), ylim=(0, 1))
         axes.grid(alpha=0.3)
     panels[1].set_xlabel("worker updates in an outgoing frame")
-    pictures.legend(figure, panels[0])
+    pictures.add_legend(figure, panels[0])
 
 
 def show_figure7(data: Points) -> Section:
     """Show times, losses and the speedup."""
     heads = ("output, Gb/s", "FIFO, ms", "lost, %", "Olaf, ms", "lost, %", "speedup")
     title = f"Time until {GOAL} updates of each worker; means and standard deviations of {data['runs']} runs"
-    rows = [[rate, *_times(kept)] for rate, kept in data["rates"].items()]
+    rows = [[rate, *_format_times(kept)] for rate, kept in data["rates"].items()]
     others = [
-        [str(place["clusters"]), str(place["slots"]), rate, *_times(kept)]
+        [str(place["clusters"]), str(place["slots"]), rate, *_format_times(kept)]
         for place in data["sweep"]
         for rate, kept in place["rates"].items()
     ]
@@ -144,10 +158,10 @@ def show_figure7(data: Points) -> Section:
     return Section({"speedup": Table(title, heads, rows), "sweep": sweep})
 
 
-def _times(kept: Points) -> list[str]:
+def _format_times(kept: Points) -> list[str]:
     found = Spreads.of_json(kept)
     columns = (("FIFO", 1), ("FIFO lost", 1), ("Olaf", 1), ("Olaf lost", 1), ("speedup", 2))
-    return [found.text(name, digits) for name, digits in columns]
+    return [found.format_value(name, digits) for name, digits in columns]
 
 
 def draw_figure7(data: Points, figure: "Drawing") -> None:

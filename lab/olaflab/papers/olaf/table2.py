@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
-from olaflab.papers.figure import Figure, Points, Section, Table, judge, modelled
+from olaflab.papers.figure import Figure, Points, Section, Table, judge_interval, make_modelled
 from olaflab.papers.olaf import multi_hop
 from olaflab.papers.olaf.multi_hop import ALPHAS, APART, CODE, DEEP_FIFO, SAME, SWEEP_RUNS, Queue
 from olaflab.papers.olaf.multi_hop import ns3_scenarios as scenarios
@@ -53,19 +53,28 @@ def figures() -> Iterator[Figure]:
         ("table3", "Table 3: multi-hop, unequal workers", APART, TABLE_3),
     ):
         controls = periods is APART
-        measure = partial(_measure, periods, controls)
-        yield modelled(name, title, measure, partial(show_table, paper, periods, controls), code=CODE)
-    yield modelled("fig10", "Figure 10: a bottleneck at SW1", multi_hop.measure_bottleneck, show_bottleneck,
-                   draw_bottleneck, (7, 6.5), CODE)  # fmt: skip
+        measure = partial(_measure_table, periods, controls)
+        yield make_modelled(name, title, measure, partial(show_table, paper, periods, controls), code=CODE)
+    yield make_modelled(
+        "fig10",
+        "Figure 10: a bottleneck at SW1",
+        multi_hop.measure_bottleneck,
+        show_bottleneck,
+        draw_bottleneck,
+        (7, 6.5),
+        CODE,
+    )
 
 
-def _measure(periods: tuple[int, int], controls: bool, runs: int, progress: Callable[[str], None]) -> Points:
+def _measure_table(
+    periods: tuple[int, int], controls: bool, runs: int, progress: Callable[[str], None]
+) -> Points:
     return multi_hop.measure_sweeps(periods, runs, controls, progress)
 
 
 def show_table(paper: Paper, periods: tuple[int, int], controls: bool, data: Points) -> Section:
     """Compare a table with the paper's, and count the setups in which the paper's statements hold."""
-    tables = {"comparison": _compare(data, paper, periods), **_show_sweeps(data)}
+    tables = {"comparison": _compare_with_paper(data, paper, periods), **_show_sweeps(data)}
     if not controls:
         return Section(tables)
     runs = min(data["runs"], SWEEP_RUNS)
@@ -73,17 +82,22 @@ def show_table(paper: Paper, periods: tuple[int, int], controls: bool, data: Poi
     tables["control"] = _show_sweep(title, data, "control")
     mean, half = data["fairer"]
     claim = f"Olaf_TC is fairer than Olaf, by {mean:.4f} ± {half:.4f} in {data['runs']} pairs of runs"
-    return Section(tables, {claim: judge(mean - half, mean + half)})
+    return Section(tables, {claim: judge_interval(mean - half, mean + half)})
 
 
-def _compare(data: Points, paper: Paper, periods: tuple[int, int]) -> Table:
+def _compare_with_paper(data: Points, paper: Paper, periods: tuple[int, int]) -> Table:
     rows = []
     for queue, published in paper.items():
         found = Spreads.of_json(data["base"][queue])
-        ours = (found.text("loss", 1), found.text("age_s1"), found.text("age_s2"), found.text("fairness", 3))
+        ours = (
+            found.format_value("loss", 1),
+            found.format_value("age_s1"),
+            found.format_value("age_s2"),
+            found.format_value("fairness", 3),
+        )
         pairs = [cell for pair in zip(published, ours, strict=True) for cell in pair]
-        both = f"{found.text('worker_s1')}; {found.text('worker_s2')}"
-        rows.append([queue, *pairs, both, found.text("worker_fairness", 3)])
+        both = f"{found.format_value('worker_s1')}; {found.format_value('worker_s2')}"
+        rows.append([queue, *pairs, both, found.format_value("worker_fairness", 3)])
     columns = ("loss, %", "AoM S1, ms", "AoM S2, ms", "fairness")
     heads = ["queue", *(head for column in columns for head in (f"{column} (paper)", "ours"))]
     first, second = (f"{period // multi_hop.MS} ms" for period in periods)
@@ -98,7 +112,7 @@ def _show_sweeps(data: Points) -> dict[str, Table]:
     held = []
     for edge, behind, together in zip(*parts, strict=True):
         counts = (f"{count} of {total}" for _, count, total, _ in (edge, behind, together))
-        held.append([edge[0], *counts, _shorten(edge[3])])
+        held.append([edge[0], *counts, _shorten_labels(edge[3])])
     heads = ("statement", "setups of rates and jitter", "more frames behind FIFO's slots",
              "all workers at once", "of the rates and jitter, not at")  # fmt: skip
     behind = f"Frames that wait behind FIFO's slots in each switch; {runs} runs of each"
@@ -116,7 +130,9 @@ def _show_sweep(title: str, data: Points, sweep: str, queues: Collection[str] = 
         for queue, kept in point["queues"].items():
             if queue in queues:
                 found = Spreads.of_json(kept)
-                rows.append([point["label"], queue, *(found.text(*each) for each in _COLUMNS.values())])
+                rows.append(
+                    [point["label"], queue, *(found.format_value(*each) for each in _COLUMNS.values())]
+                )
     return Table(title, ("setup", "queue", *_COLUMNS), rows)
 
 
@@ -132,32 +148,34 @@ def _count_setups(data: Points, sweep: str) -> Iterator[tuple[str, int, int, lis
         yield text, len(setups) - len(wrong), len(setups), wrong
 
 
-def _fresher(queues: Mapping[str, Spreads], kind: str) -> float:
+def _freshness_ratio(queues: Mapping[str, Spreads], kind: str) -> float:
     """Return how many times less Olaf's age is than FIFO's: the lesser of the two groups' ratios."""
     names = (f"{kind}_s1", f"{kind}_s2")
-    return min(queues["FIFO"].mean(name) / queues["Olaf"].mean(name) for name in names)
+    return min(queues["FIFO"].mean_of(name) / queues["Olaf"].mean_of(name) for name in names)
 
 
 _STATEMENTS: Mapping[str, Callable[[Mapping[str, Spreads]], bool]] = {
-    "FIFO loses at least 80 %": lambda queues: queues["FIFO"].mean("loss") >= 80,
-    "Olaf loses at most 6 %": lambda queues: queues["Olaf"].mean("loss") <= 6,
-    "Olaf_TC loses at most 6 %": lambda queues: queues["Olaf_TC"].mean("loss") <= 6,
-    "Olaf's Age-of-Model is lower than FIFO's": lambda queues: _fresher(queues, "age") > 1,
-    "Olaf's Age-of-Model is at least 4 times lower, by cluster": lambda queues: _fresher(queues, "age") >= 4,
+    "FIFO loses at least 80 %": lambda queues: queues["FIFO"].mean_of("loss") >= 80,
+    "Olaf loses at most 6 %": lambda queues: queues["Olaf"].mean_of("loss") <= 6,
+    "Olaf_TC loses at most 6 %": lambda queues: queues["Olaf_TC"].mean_of("loss") <= 6,
+    "Olaf's Age-of-Model is lower than FIFO's": lambda queues: _freshness_ratio(queues, "age") > 1,
+    "Olaf's Age-of-Model is at least 4 times lower, by cluster": lambda queues: (
+        _freshness_ratio(queues, "age") >= 4
+    ),
     "Olaf's Age-of-Model is at least 4 times lower, by worker": (
-        lambda queues: _fresher(queues, "worker") >= 4
+        lambda queues: _freshness_ratio(queues, "worker") >= 4
     ),
     "Olaf's fairness is above FIFO's": (
-        lambda queues: queues["Olaf"].mean("fairness") > queues["FIFO"].mean("fairness")
+        lambda queues: queues["Olaf"].mean_of("fairness") > queues["FIFO"].mean_of("fairness")
     ),
-    "Olaf_TC's fairness is at least 0.98": lambda queues: queues["Olaf_TC"].mean("fairness") >= 0.98,
+    "Olaf_TC's fairness is at least 0.98": lambda queues: queues["Olaf_TC"].mean_of("fairness") >= 0.98,
     "Olaf_TC's fairness is above Olaf's": (
-        lambda queues: queues["Olaf_TC"].mean("fairness") > queues["Olaf"].mean("fairness")
+        lambda queues: queues["Olaf_TC"].mean_of("fairness") > queues["Olaf"].mean_of("fairness")
     ),
 }
 
 
-def _shorten(labels: Sequence[str]) -> str:
+def _shorten_labels(labels: Sequence[str]) -> str:
     """Gather setups by rate: ``0.6 Mb/s: jitter 0, 1 %``."""
     by_rate: dict[str, list[str]] = {}
     for label in labels:
@@ -187,7 +205,7 @@ def _show_curves(place: dict[str, Any]) -> Table:
     curves = {queue: [Spreads.of_json(kept) for kept in curve] for queue, curve in place["curves"].items()}
     heads = ["α", *(f"{queue}: {text}" for queue in curves for text in names.values())]
     rows = [
-        [f"{alpha:.1f}", *(curves[queue][number].text(name) for queue in curves for name in names)]
+        [f"{alpha:.1f}", *(curves[queue][number].format_value(name) for queue in curves for name in names)]
         for number, alpha in enumerate(ALPHAS)
     ]
     return Table(f"Age-of-Model in ms; means and standard deviations of {place['runs']} runs", heads, rows)
@@ -195,12 +213,12 @@ def _show_curves(place: dict[str, Any]) -> Table:
 
 def _describe_shape(curve: list[dict[str, Any]]) -> list[str]:
     found = [Spreads.of_json(kept) for kept in curve]
-    first, second = ([one.mean(name) for one in found] for name in ("age_s1", "age_s2"))
-    falling, flat = ("yes" if met else "no" for met in (falls(first), is_flat(second)))
+    first, second = ([one.mean_of(name) for one in found] for name in ("age_s1", "age_s2"))
+    falling, flat = ("yes" if met else "no" for met in (ages_fall(first), is_flat(second)))
     return [f"{first[0]:.0f}", f"{first[-1]:.0f}", falling, f"{min(second):.0f} … {max(second):.0f}", flat]
 
 
-def falls(ages: list[float]) -> bool:
+def ages_fall(ages: list[float]) -> bool:
     """Whether each age is at most the one before, within 2 %."""
     return all(later <= 1.02 * earlier for earlier, later in pairwise(ages))
 
@@ -223,4 +241,4 @@ def draw_bottleneck(data: Points, figure: "Drawing") -> None:
         axes.set(title=title, yscale="log", ylabel="average Age-of-Model, ms")
         axes.grid(alpha=0.3)
     panels[1].set_xlabel("α = x₁/x₂")
-    pictures.legend(figure, panels[0], columns=3)
+    pictures.add_legend(figure, panels[0], columns=3)

@@ -20,10 +20,10 @@ from olaf.policies import Asynchronous
 from olafctl.wire.modes import Mode
 from olaflab import pictures
 from olaflab.papers import congested
-from olaflab.papers.congested import Deployed, Run, Setting, System
+from olaflab.papers.congested import Deployed, OutputRun, Setting, System
 from olaflab.papers.figure import Effort, Points, Section, Table
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import Estimate, compare, estimate
+from olaflab.papers.summary import Estimate, compare_seeds, estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OLAF, FREE = "Olaf", "no bottleneck"
 
 
-class Case(NamedTuple):
+class TermsCase(NamedTuple):
     """Learners, and the share of what they offer that their output carries."""
 
     learners: int
@@ -41,7 +41,7 @@ class Case(NamedTuple):
         return f"{self.learners} learners, {self.output:.0%} output"
 
 
-CASES = (Case(8, 0.25), Case(8, 0.5), Case(2, 0.25), Case(8, 1.0))
+CASES = (TermsCase(8, 0.25), TermsCase(8, 0.5), TermsCase(2, 0.25), TermsCase(8, 1.0))
 SYSTEMS = (
     System("FIFO", Mode.FIFO, Asynchronous, control=False),
     System("FIFO, workers add up", Mode.FIFO, Asynchronous, control=False, adding=True),
@@ -68,25 +68,25 @@ _LABELS = {
 COLUMNS = ("learners", "output", "contender", "rate", "seed", "seconds", "return")
 
 
-def run(
-    effort: Effort, cases: tuple[Case, ...] = CASES, seconds: float = _SECONDS, target: str = "software"
+def run_terms(
+    effort: Effort, cases: tuple[TermsCase, ...] = CASES, seconds: float = _SECONDS, target: str = "software"
 ) -> Points:
     """Train every contender in each case; finished runs are kept. Raises OlafError.
 
     ``target`` is the engine's: ``twin`` or, several times as fast, ``software``.
     """
-    runs, lines, tried, rows = Runs(Run, effort.folder, effort.progress), [], [], []
+    runs, lines, tried, rows = Runs(OutputRun, effort.folder, effort.progress), [], [], []
     for case in cases:
-        with closing(Deployed(congested.testbed(case.learners, target), effort.progress)) as engine:
+        with closing(Deployed(congested.make_testbed(case.learners, target), effort.progress)) as engine:
             bench = _Bench(engine, runs, case, seconds)
-            for name, setting, made in bench.lines(effort.number(_SEEDS)):
-                lines.append(describe(case, name, setting, made))
-                rows += list(_points(case, name, setting, made))
+            for name, setting, made in bench.train_lines(effort.seed_count(_SEEDS)):
+                lines.append(describe_line(case, name, setting, made))
+                rows += list(_list_points(case, name, setting, made))
             tried += bench.tried
-    return pack(lines, tried, rows, {"seconds": seconds, "seeds": effort.number(_SEEDS)})
+    return pack_points(lines, tried, rows, {"seconds": seconds, "seeds": effort.seed_count(_SEEDS)})
 
 
-def pack(lines: list[Any], tried: list[Any], rows: list[Any], settings: Mapping[str, Any]) -> Points:
+def pack_points(lines: list[Any], tried: list[Any], rows: list[Any], settings: Mapping[str, Any]) -> Points:
     """Return points: a line a contender and case, the search for the rates, and every return as columns."""
     columns = {name: np.array(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
     known = {"unit of rate": congested.RATE, "rate chosen on seeds": list(_TUNED_ON),
@@ -94,10 +94,10 @@ def pack(lines: list[Any], tried: list[Any], rows: list[Any], settings: Mapping[
     return {"settings": {**settings, **known}, "lines": lines, "tried": tried, "columns": columns}
 
 
-def describe(case: Case, name: str, setting: Setting, made: list[Run]) -> dict[str, Any]:
+def describe_line(case: TermsCase, name: str, setting: Setting, made: list[OutputRun]) -> dict[str, Any]:
     """Return what stands beside a contender's returns."""
     return {
-        "learners": case.learners, "output": case.output, "contender": name, "rate": _rate(setting),
+        "learners": case.learners, "output": case.output, "contender": name, "rate": _format_rate(setting),
         "arrived": float(np.mean([1 - each.lost / each.gradients for each in made])),
         "staleness": float(np.mean([each.staleness for each in made])),
         "age": 1e3 * float(np.mean([each.age for each in made])),
@@ -107,76 +107,80 @@ def describe(case: Case, name: str, setting: Setting, made: list[Run]) -> dict[s
 class _Bench:
     """Trains in one case, and finds the rate of each contender."""
 
-    def __init__(self, engine: Deployed, runs: Runs[Run], case: Case, seconds: float) -> None:
+    def __init__(self, engine: Deployed, runs: Runs[OutputRun], case: TermsCase, seconds: float) -> None:
         self._engine, self._runs, self._case, self._seconds = engine, runs, case, seconds
         self.tried: list[list[str]] = []
 
-    def lines(self, seeds: int) -> Iterator[tuple[str, Setting, list[Run]]]:
+    def train_lines(self, seeds: int) -> Iterator[tuple[str, Setting, list[OutputRun]]]:
         """Train each contender at its best rate, FIFO also at ×1.
 
         One cluster never has more active indices than slots: P_s is 1, and transmission control's runs are
         those of Olaf, to the byte.
         """
-        fifo = self._setting(SYSTEMS[0], 1.0)
+        fifo = self._make_setting(SYSTEMS[0], 1.0)
         entries = [("FIFO", SYSTEMS[0], fifo)]
         for system in SYSTEMS:
             name = f"{system.name}, best rate" if system.name.startswith("FIFO") else system.name
-            entries.append((name, system, self._best(system)))
+            entries.append((name, system, self._find_best(system)))
         for name, system, setting in entries:
-            yield name, setting, [self._train(system, setting, seed) for seed in range(1, seeds + 1)]
+            yield name, setting, [self._train_once(system, setting, seed) for seed in range(1, seeds + 1)]
 
-    def _best(self, system: System) -> Setting:
+    def _find_best(self, system: System) -> Setting:
         areas: dict[Setting, float] = {}
         for pace in _PACES if system.adding else (1.0,):
-            areas |= self._try(system, pace)
+            areas |= self._try_rates(system, pace)
         self.tried += [
-            [str(self._case), system.name, _rate(each), f"{area:.1f}"] for each, area in areas.items()
+            [str(self._case), system.name, _format_rate(each), f"{area:.1f}"] for each, area in areas.items()
         ]
         return max(areas, key=areas.__getitem__)
 
-    def _try(self, system: System, pace: float) -> dict[Setting, float]:
-        areas = {step: self._area(system, step, pace) for step in _STEPS}
+    def _try_rates(self, system: System, pace: float) -> dict[Setting, float]:
+        areas = {step: self._mean_area(system, step, pace) for step in _STEPS}
         while (best := max(areas, key=areas.__getitem__)) in (min(areas), max(areas)):
             step = best / 2 if best == min(areas) else best * 2
             if not _LEAST <= step <= _MOST:
                 break
-            areas[step] = self._area(system, step, pace)
-        return {self._setting(system, step, pace): area for step, area in sorted(areas.items())}
+            areas[step] = self._mean_area(system, step, pace)
+        return {self._make_setting(system, step, pace): area for step, area in sorted(areas.items())}
 
-    def _area(self, system: System, step: float, pace: float) -> float:
-        setting = self._setting(system, step, pace)
-        return float(np.mean([self._train(system, setting, seed).mean for seed in _TUNED_ON]))
+    def _mean_area(self, system: System, step: float, pace: float) -> float:
+        setting = self._make_setting(system, step, pace)
+        return float(np.mean([self._train_once(system, setting, seed).mean_return for seed in _TUNED_ON]))
 
-    def _setting(self, system: System, step: float, pace: float = 1.0) -> Setting:
+    def _make_setting(self, system: System, step: float, pace: float = 1.0) -> Setting:
         output = inf if system.name == FREE else self._case.output
         return Setting(
             system.name, self._case.learners, output, self._seconds, step=step, pace=pace, parts=_PARTS
         )
 
-    def _train(self, system: System, setting: Setting, seed: int) -> Run:
+    def _train_once(self, system: System, setting: Setting, seed: int) -> OutputRun:
         kept = {**asdict(setting), "rate": setting.rate, "unit": congested.RATE}
         place, share = SYSTEMS.index(system), f"{100 * setting.output:.0f}"
         name = f"terms-{setting.learners}-{share}-{place}-{setting.step:g}-{setting.pace:g}"
-        return self._runs.of(name, seed, kept, partial(self._engine.train, system, setting, seed))
+        return self._runs.run_of(
+            name, seed, kept, partial(self._engine.train_deployed, system, setting, seed)
+        )
 
 
-def _rate(setting: Setting) -> str:
+def _format_rate(setting: Setting) -> str:
     pace = "" if setting.pace == 1 else f", {setting.pace:.0%} of the share"
     return f"× {setting.step:g}{pace}"
 
 
-def _points(case: Case, name: str, setting: Setting, made: list[Run]) -> Iterator[tuple[Any, ...]]:
+def _list_points(
+    case: TermsCase, name: str, setting: Setting, made: list[OutputRun]
+) -> Iterator[tuple[Any, ...]]:
     part = setting.seconds / setting.parts
     for seed, each in enumerate(made, 1):
         for number, value in enumerate(each.returns, 1):
             yield *case, name, setting.step, seed, round(number * part, 3), round(value, 2)
 
 
-def curves(points: Points) -> dict[Case, dict[str, Any]]:
+def read_curves(points: Points) -> dict[TermsCase, dict[str, Any]]:
     """Return (seeds, parts) returns by case and contender."""
-    columns, found = points["columns"], dict[Case, dict[str, Any]]()
+    columns, found = points["columns"], dict[TermsCase, dict[str, Any]]()
     for line in points["lines"]:
-        case, name = Case(line["learners"], line["output"]), line["contender"]
+        case, name = TermsCase(line["learners"], line["output"]), line["contender"]
         its = (columns["learners"] == case.learners) & (np.abs(columns["output"] - case.output) < 1e-6)
         its &= columns["contender"] == name
         seeds = len(np.unique(columns["seed"][its]))
@@ -184,22 +188,32 @@ def curves(points: Points) -> dict[Case, dict[str, Any]]:
     return found
 
 
-def show(points: Points) -> Section:
+def show_terms(points: Points) -> Section:
     """Compare Olaf with each other contender, seed by seed: over all the time, and at the end."""
-    found, rows, verdicts = curves(points), [], {}
+    found, rows, verdicts = read_curves(points), [], {}
     settings = points["settings"]
     for line in points["lines"]:
-        case, name = Case(line["learners"], line["output"]), line["contender"]
-        both = [(part(found[case][OLAF]), part(found[case][name])) for part in (_all_the_time, _end)]
-        away: list[Estimate | str] = [estimate(ours - its) for ours, its in both]
+        case, name = TermsCase(line["learners"], line["output"]), line["contender"]
+        both = [(part(found[case][OLAF]), part(found[case][name])) for part in (_all_the_time, _end_returns)]
+        away: list[Estimate | str] = [estimate_mean(ours - its) for ours, its in both]
         if name == OLAF:
             away = ["", ""]
         else:
             for when, pair in zip(("over all the time", "at the end"), both, strict=True):
-                text, word = compare(f"{case}: {when} Olaf has more return than {name}", *pair)
+                text, word = compare_seeds(f"{case}: {when} Olaf has more return than {name}", *pair)
                 verdicts[text] = word
-        rows.append([str(case), name, line["rate"], *(str(estimate(its)) for _, its in both), *map(str, away),
-                     f"{line['arrived']:.0%}", f"{line['staleness']:.1f}", f"{line['age']:.1f}"])  # fmt: skip
+        rows.append(
+            [
+                str(case),
+                name,
+                line["rate"],
+                *(str(estimate_mean(its)) for _, its in both),
+                *map(str, away),
+                f"{line['arrived']:.0%}",
+                f"{line['staleness']:.1f}",
+                f"{line['age']:.1f}",
+            ]
+        )
     title = (f"CartPole, learners of one model behind one output, {settings['seconds']:g} s of virtual time;"
              f" {settings['seeds']} seeds")  # fmt: skip
     tried = Table(f"Rates tried, on {len(settings['rate chosen on seeds'])} other seeds",
@@ -212,21 +226,21 @@ def _all_the_time(table: Any) -> Any:
     return table.mean(axis=1)
 
 
-def _end(table: Any) -> Any:
+def _end_returns(table: Any) -> Any:
     """Return the mean return over the last fifth by seed."""
     return table[:, -(table.shape[1] // 5) :].mean(axis=1)
 
 
-def draw(points: Points, drawing: Drawing) -> None:
+def draw_terms(points: Points, drawing: Drawing) -> None:
     """Draw the curves, a panel for each case of a bottleneck: means and 95 % intervals."""
-    found = {case: by_name for case, by_name in curves(points).items() if case.output < 1}
+    found = {case: by_name for case, by_name in read_curves(points).items() if case.output < 1}
     seconds = points["settings"]["seconds"]
     panels = drawing.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (case, by_name) in zip(panels, found.items(), strict=True):
         for name, table in by_name.items():
             along = seconds * np.arange(1, table.shape[1] + 1) / table.shape[1]
             mean, style = table.mean(axis=0), pictures.style_of(name)
-            half = np.nan_to_num([estimate(column).interval for column in table.T])
+            half = np.nan_to_num([estimate_mean(column).interval for column in table.T])
             axes.plot(along, mean, label=_LABELS[name], **style)
             if name != FREE:
                 low, high = mean - half, mean + half
@@ -235,4 +249,4 @@ def draw(points: Points, drawing: Drawing) -> None:
         axes.set_ylabel("mean return")
         axes.grid(alpha=0.3)
     panels[-1].set_xlabel("virtual seconds")
-    pictures.legend(drawing, panels[0], columns=2)
+    pictures.add_legend(drawing, panels[0], columns=2)

@@ -8,11 +8,11 @@ import numpy as np
 from olaf.elastic import Ledger
 
 from olaflab.papers.stellaris.rules import PPO, Rule, Scale
-from olaflab.papers.stellaris.timeline import COLD, PRICE, Timed, timed
-from olaflab.papers.summary import Estimate, estimate
+from olaflab.papers.stellaris.timeline import COLD, PRICE, Timed, time_rule
+from olaflab.papers.summary import Estimate, estimate_mean
 
 if TYPE_CHECKING:
-    from olaflab.papers.stellaris.learning import Run
+    from olaflab.papers.stellaris.learning import RuleRun
 
 SHARED = {"synchronous": "synchronous, over all learners", PPO: "ppo, over all learners"}
 """The same rules, but each gradient is made by all learners together, a share of its rows each."""
@@ -22,7 +22,7 @@ SHARED = {"synchronous": "synchronous, over all learners", PPO: "ppo, over all l
 class Curve:
     """A run and its times."""
 
-    run: "Run"
+    run: "RuleRun"
     times: Timed
 
     def after_steps(self, steps: int) -> int:
@@ -51,22 +51,26 @@ class Difference:
     difference: Estimate
 
 
-def curves(found: "Mapping[str, Sequence[Run]]", rules: Sequence[Rule], rounds: int, scale: Scale) -> Curves:
+def make_curves(
+    found: "Mapping[str, Sequence[RuleRun]]", rules: Sequence[Rule], rounds: int, scale: Scale
+) -> Curves:
     """Runs with the times of their rules; with synchronous ones also over all learners."""
     known = {rule.name: rule for rule in rules}
     made = {
-        name: [Curve(run, timed(known[name], run.seed, rounds, scale)) for run in runs]
+        name: [Curve(run, time_rule(known[name], run.seed, rounds, scale)) for run in runs]
         for name, runs in found.items()
     }
     most = max(rule.learners for rule in rules)
     for name, over in SHARED.items():
         if name in found and most > 1:
             parts = known[name].parts
-            made[over] = [Curve(run, shared(run.seed, rounds, scale, most, parts)) for run in found[name]]
+            made[over] = [
+                Curve(run, time_shared(run.seed, rounds, scale, most, parts)) for run in found[name]
+            ]
     return made
 
 
-def differences(made: Curves, ours: str, by: str) -> list[Difference]:
+def find_differences(made: Curves, ours: str, by: str) -> list[Difference]:
     """Differences of ours from each other rule, as far as both have come.
 
     That is ``by`` all ``rounds``, ``half`` of them, as many ``steps``, or the same ``seconds``.
@@ -75,8 +79,10 @@ def differences(made: Curves, ours: str, by: str) -> list[Difference]:
     for name, others in made.items():
         if name == ours or (name in SHARED.values() and by != "seconds"):
             continue
-        pairs = [_both(own, other, by) for own, other in _paired(made[ours], others)]
-        values = np.array([own.run.reward(mine) - other.run.reward(its) for own, other, mine, its in pairs])
+        pairs = [_count_rounds(own, other, by) for own, other in _pair_by_seed(made[ours], others)]
+        values = np.array(
+            [own.run.final_reward(mine) - other.run.final_reward(its) for own, other, mine, its in pairs]
+        )
         if not len(values) or np.isnan(values).any():
             continue
         rows.append(
@@ -84,21 +90,21 @@ def differences(made: Curves, ours: str, by: str) -> list[Difference]:
                 name,
                 float(np.mean([mine for _, _, mine, _ in pairs])),
                 float(np.mean([its for _, _, _, its in pairs])),
-                float(np.mean([other.run.reward(its) for _, other, _, its in pairs])),
-                estimate(values),
+                float(np.mean([other.run.final_reward(its) for _, other, _, its in pairs])),
+                estimate_mean(values),
             )
         )
     return rows
 
 
-def shared(seed: int, rounds: int, scale: Scale, learners: int, parts: int | None = None) -> Timed:
+def time_shared(seed: int, rounds: int, scale: Scale, learners: int, parts: int | None = None) -> Timed:
     """Synchrony whose every gradient is made by all learners at once, and waits for the slowest."""
     random = np.random.default_rng([seed, learners])
     ledger = Ledger(PRICE, learners)
     ledger.started(COLD * learners)
     count = parts or scale.parts
     now, ends, each = 0.0, [], scale.epochs * count
-    mean = scale.gradient(scale.rows // count // learners)
+    mean = scale.gradient_seconds(scale.rows // count // learners)
     for _ in range(rounds):
         playing = scale.steps * scale.act
         ledger.kept(playing * learners)
@@ -114,12 +120,12 @@ def shared(seed: int, rounds: int, scale: Scale, learners: int, parts: int | Non
     return Timed((each,) * rounds, tuple(ends), (0,) * (each * rounds), ledger.report(now))
 
 
-def _paired(ours: Sequence[Curve], others: Sequence[Curve]) -> list[tuple[Curve, Curve]]:
+def _pair_by_seed(ours: Sequence[Curve], others: Sequence[Curve]) -> list[tuple[Curve, Curve]]:
     by_seed = {other.run.seed: other for other in others}
     return [(own, by_seed[own.run.seed]) for own in ours if own.run.seed in by_seed]
 
 
-def _both(own: Curve, other: Curve, by: str) -> tuple[Curve, Curve, int, int]:
+def _count_rounds(own: Curve, other: Curve, by: str) -> tuple[Curve, Curve, int, int]:
     """Them, and how many rounds of each count."""
     if by == "steps":
         most = min(sum(own.times.steps), sum(other.times.steps))

@@ -10,10 +10,10 @@ from scipy.stats import ttest_rel
 from olaflab import pictures
 from olaflab.papers.curves import draw_ends
 from olaflab.papers.figure import Points, Section, Table
-from olaflab.papers.stellaris.compare import SHARED, Curve, Curves, differences
+from olaflab.papers.stellaris.compare import SHARED, Curve, Curves, find_differences
 from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS
 from olaflab.papers.stellaris.timeline import Timed
-from olaflab.papers.summary import Summary, estimate, unpack
+from olaflab.papers.summary import Summary, estimate_mean, unpack_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -31,14 +31,14 @@ _WAYS = {
 
 def of_rules(title: str, made: Curves, settings: dict[str, Any]) -> Summary:
     """Rules against each other; with Stellaris among them also the differences to it."""
-    rows = [_row(rule, curves) for rule, curves in made.items() if rule not in SHARED.values()]
+    rows = [_make_row(rule, curves) for rule, curves in made.items() if rule not in SHARED.values()]
     known = STELLARIS in made
-    tables = [_table(made, by, about) for by, about in _WAYS.items()] if known else []
+    tables = [_make_table(made, by, about) for by, about in _WAYS.items()] if known else []
     verdicts = {
         f"{STELLARIS} reaches more reward than {each.other}, by {each.difference}": each.difference.verdict
-        for each in (differences(made, STELLARIS, "rounds") if known else ())
+        for each in (find_differences(made, STELLARIS, "rounds") if known else ())
     }
-    return Summary(title, settings, HEADS, rows, verdicts, _COLUMNS, _points(made), tables)
+    return Summary(title, settings, HEADS, rows, verdicts, _COLUMNS, _list_points(made), tables)
 
 
 def of_settings(made: Curves, settings: dict[str, Any]) -> Summary:
@@ -48,21 +48,23 @@ def of_settings(made: Curves, settings: dict[str, Any]) -> Summary:
     statements: dict[str, str] = {}
     for name, curves in made.items():
         pairs = [(curve, base[curve.run.seed]) for curve in curves if curve.run.seed in base]
-        away = estimate(np.array([base.run.reward() - own.run.reward() for own, base in pairs]))
-        reward = estimate(np.array([curve.run.reward() for curve in curves]))
+        away = estimate_mean(
+            np.array([base.run.final_reward() - own.run.final_reward() for own, base in pairs])
+        )
+        reward = estimate_mean(np.array([curve.run.final_reward() for curve in curves]))
         word = "" if name == STELLARIS else away.word
         rows.append(
-            (name, reward, away if word else "", word, _mean(curves, lambda t: sum(t.steps)),
-             _mean(curves, lambda t: t.ends[-1]), _mean(curves, lambda t: t.report.invoked))
+            (name, reward, away if word else "", word, _mean_time(curves, lambda t: sum(t.steps)),
+             _mean_time(curves, lambda t: t.ends[-1]), _mean_time(curves, lambda t: t.report.invoked))
         )  # fmt: skip
         if word:
             statements[f"the paper's setting reaches more reward than {name}, by {away}"] = away.verdict
     heads = ("setting", "reward", "the paper's minus it", "it is", "steps", "seconds", "$ invoked")
     title = "Figure 13: d, v and ρ; means ± 95 %"
-    return Summary(title, settings, heads, rows, statements, _COLUMNS, _points(made))
+    return Summary(title, settings, heads, rows, statements, _COLUMNS, _list_points(made))
 
 
-def _points(made: Curves) -> list[Sequence[Any]]:
+def _list_points(made: Curves) -> list[Sequence[Any]]:
     return [
         (name, curve.run.seed, number, round(reward, 2), sum(curve.times.steps[:number]), round(end, 4))
         for name, curves in made.items()
@@ -71,27 +73,27 @@ def _points(made: Curves) -> list[Sequence[Any]]:
     ]
 
 
-def _row(rule: str, curves: Sequence[Curve]) -> Sequence[Any]:
-    rewards = np.array([curve.run.reward() for curve in curves])
+def _make_row(rule: str, curves: Sequence[Curve]) -> Sequence[Any]:
+    rewards = np.array([curve.run.final_reward() for curve in curves])
     spread = float(rewards.std(ddof=1)) if len(rewards) > 1 else float("nan")
     return (
-        rule, estimate(rewards), round(spread, 1), _mean(curves, lambda t: sum(t.steps)),
+        rule, estimate_mean(rewards), round(spread, 1), _mean_time(curves, lambda t: sum(t.steps)),
         round(float(np.mean([curve.run.staleness for curve in curves])), 2),
         f"{np.mean([curve.run.small for curve in curves]):.1%}",
-        _mean(curves, lambda t: t.ends[-1]), _mean(curves, lambda t: t.report.reserved),
-        _mean(curves, lambda t: t.report.invoked), _mean(curves, lambda t: t.report.whole),
+        _mean_time(curves, lambda t: t.ends[-1]), _mean_time(curves, lambda t: t.report.reserved),
+        _mean_time(curves, lambda t: t.report.invoked), _mean_time(curves, lambda t: t.report.whole),
     )  # fmt: skip
 
 
-def _mean(curves: Sequence[Curve], of: Callable[[Timed], float]) -> float:
+def _mean_time(curves: Sequence[Curve], of: Callable[[Timed], float]) -> float:
     return float(f"{np.mean([of(curve.times) for curve in curves]):.4g}")
 
 
-def _table(made: Curves, by: str, about: str) -> Table:
+def _make_table(made: Curves, by: str, about: str) -> Table:
     rows = [
         [each.other, f"{each.rounds:.1f}", f"{each.others:.1f}", f"{each.reward:.1f}", str(each.difference),
          each.difference.word]
-        for each in differences(made, STELLARIS, by)
+        for each in find_differences(made, STELLARIS, by)
     ]  # fmt: skip
     heads = (
         "against",
@@ -104,12 +106,12 @@ def _table(made: Curves, by: str, about: str) -> Table:
     return Table(f"After {about}", heads, rows)
 
 
-def corrected(points: Points) -> Section:
+def correct_for_number(points: Points) -> Section:
     """Return the packed section with the p of each difference from Stellaris, corrected after Holm.
 
     A final reward is the mean of the last three rounds, and differences are taken seed by seed.
     """
-    found, columns = unpack(points), points["columns"]
+    found, columns = unpack_section(points), points["columns"]
     names = [name for name in dict.fromkeys(columns["rule"].tolist()) if name not in SHARED.values()]
     ends = {name: _by_seed(columns, name, "reward")[:, -3:].mean(axis=1) for name in names}
     ours = ends.pop(STELLARIS)
@@ -117,18 +119,18 @@ def corrected(points: Points) -> Section:
     least, rows = 0.0, []
     for number, (name, p) in enumerate(sorted(each.items(), key=lambda pair: pair[1])):
         least = max(least, min(1.0, (len(each) - number) * p))
-        rows.append([name, str(estimate(ours - ends[name])), f"{p:.3f}", f"{least:.3f}"])
+        rows.append([name, str(estimate_mean(ours - ends[name])), f"{p:.3f}", f"{least:.3f}"])
     title = f"p of {len(each)} differences from {STELLARIS} (paired t-test), and after Holm's correction"
     holm = Table(title, ("against", f"{STELLARIS} minus it", "p", "after Holm"), rows)
     return Section({**found.tables, "holm": holm}, found.verdicts)
 
 
-def draw(points: Points, drawing: "Drawing") -> None:
+def draw_rewards(points: Points, drawing: "Drawing") -> None:
     """Draw rewards by round, and by virtual time."""
     by_round, by_time = drawing.subplots(2, 1, sharey=True)
     columns = points["columns"]
     names = list(dict.fromkeys(columns["rule"].tolist()))
-    looks = pictures.styles(names)
+    looks = pictures.assign_styles(names)
     for rule in names:
         rewards, ends = (_by_seed(columns, rule, name) for name in ("reward", "seconds"))
         mean, rounds = rewards.mean(0), np.arange(1, rewards.shape[1] + 1)
@@ -137,7 +139,7 @@ def draw(points: Points, drawing: "Drawing") -> None:
             continue
         by_round.plot(rounds, mean, label=rule, **looks[rule])
         if rule in (STELLARIS, EQUAL, PPO) and len(rewards) > 1:
-            half = [estimate(column).interval for column in rewards.T]
+            half = [estimate_mean(column).interval for column in rewards.T]
             colour = looks[rule]["color"]
             by_round.fill_between(rounds, mean - half, mean + half, color=colour, alpha=0.13, lw=0)
     by_round.set(xlabel="round")
@@ -145,7 +147,7 @@ def draw(points: Points, drawing: "Drawing") -> None:
     for axes in (by_round, by_time):
         axes.set_ylabel("mean return")
         axes.grid(alpha=0.3)
-    pictures.legend(drawing, by_time, columns=2)
+    pictures.add_legend(drawing, by_time, columns=2)
 
 
 def draw_settings(points: Points, drawing: "Drawing") -> None:

@@ -6,11 +6,11 @@ What needs torch is imported when it is run: a picture is drawn again without it
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
+from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section
 from olaflab.papers.stellaris import comparison, outputs, shares, virtual
-from olaflab.papers.stellaris.parts import Bench
+from olaflab.papers.stellaris.parts import RuleBench
 from olaflab.papers.stellaris.rules import ROUNDS
-from olaflab.papers.summary import Summary, trained, unpack
+from olaflab.papers.summary import Summary, make_trained, unpack_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -31,40 +31,52 @@ BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 
 def figures() -> Iterator[Figure]:
     """Return all of Stellaris' figures."""
-    yield _one("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
-               virtual.draw_switches, Cost.MODEL)  # fmt: skip
-    yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 5,
+    yield _make_figure("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
+               virtual.draw_switches, FigureCost.MODEL)  # fmt: skip
+    yield _make_figure("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 5,
                virtual.draw_staleness, rounds=FEW)  # fmt: skip
-    yield _one("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
-               comparison.draw)  # fmt: skip
-    yield _one("fig6-humanoid", f"Figure 6: Stellaris and PPO, {HUMANOID}", HUMANOID, 5,
-               comparison.draw, rounds=FEW)  # fmt: skip
-    yield _one("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
-               comparison.draw, rounds=FEW)  # fmt: skip
-    yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
-    yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 5, comparison.draw,
-               section=comparison.corrected)  # fmt: skip
-    yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 5, comparison.draw_settings,
-               section=comparison.corrected)  # fmt: skip
-    yield _one("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
-               shares.draw,
-               Cost.MACHINE)  # fmt: skip
-    yield trained("outputs", "Learners that share a slow output", _outputs, outputs.draw, size=(6.4, 8))
+    yield _make_figure("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
+               comparison.draw_rewards)  # fmt: skip
+    yield _make_figure("fig6-humanoid", f"Figure 6: Stellaris and PPO, {HUMANOID}", HUMANOID, 5,
+               comparison.draw_rewards, rounds=FEW)  # fmt: skip
+    yield _make_figure("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
+               comparison.draw_rewards, rounds=FEW)  # fmt: skip
+    yield _make_figure("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, FigureCost.MODEL)
+    yield _make_figure(
+        "fig11",
+        f"Figure 11: rules against staleness, {HOPPER}",
+        HOPPER,
+        5,
+        comparison.draw_rewards,
+        section=comparison.correct_for_number,
+    )
+    yield _make_figure("fig13", "Figure 13: d, v and ρ", HOPPER, 5, comparison.draw_settings,
+               section=comparison.correct_for_number)  # fmt: skip
+    yield _make_figure("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
+               shares.draw_shares,
+               FigureCost.MACHINE)  # fmt: skip
+    yield make_trained(
+        "outputs", "Learners that share a slow output", _run_outputs, outputs.draw_outputs, size=(6.4, 8)
+    )
 
 
-def _one(
+def _make_figure(
     name: str, title: str, environment: str, seeds: int,
-    draw: "Callable[[Points, Drawing], None]", cost: Cost = Cost.TRAINING,
-    rounds: int = ROUNDS, section: Callable[[Points], Section] = unpack,
+    draw: "Callable[[Points, Drawing], None]", cost: FigureCost = FigureCost.TRAINING,
+    rounds: int = ROUNDS, section: Callable[[Points], Section] = unpack_section,
 ) -> Figure:  # fmt: skip
     def make(effort: Effort) -> Summary:
-        bench = Bench(environment, LEARNERS, rounds, effort.number(seeds), effort.folder, effort.progress)
+        bench = RuleBench(
+            environment, LEARNERS, rounds, effort.seed_count(seeds), effort.folder, effort.progress
+        )
         return bench.figure(name)
 
     size = _SIZES.get(name, (7, 7.5))
-    return trained(name, title, make, draw, cost, size=size, section=section)
+    return make_trained(name, title, make, draw, cost, size=size, section=section)
 
 
-def _outputs(effort: Effort) -> Summary:
+def _run_outputs(effort: Effort) -> Summary:
     more = MORE if effort.seeds is None else effort.seeds
-    return outputs.figure(BESIDE, 8, SECONDS, effort.number(5), more, effort.folder, effort.progress)
+    return outputs.compare_outputs(
+        BESIDE, 8, SECONDS, effort.seed_count(5), more, effort.folder, effort.progress
+    )

@@ -13,9 +13,9 @@ from olaf.torch import flat
 from olaf.torch.importance import SMALL, clipped, truncated
 from olaf.transport.segments import Vector
 
-from olaflab.papers.play import Games, Rows, games, play, weights_of
+from olaflab.papers.play import Games, Rows, make_games, play_steps, weights_of
 from olaflab.papers.stellaris.rules import RATE, Rule, Scale
-from olaflab.papers.stellaris.timeline import Timeline, limits
+from olaflab.papers.stellaris.timeline import Timeline, step_limits
 
 _CLIP, _IMPACT_CLIP, _MOST = 0.2, 0.4, 2.0
 """PPO's bound of the ratio; IMPACT's, and that of μ to its target (as RLlib's APPO has them)."""
@@ -24,7 +24,7 @@ _LAST = 3
 
 
 @dataclass(frozen=True)
-class Run:
+class RuleRun:
     """What one training gave."""
 
     rule: str
@@ -44,24 +44,24 @@ class Run:
     moved: list[float] = field(default_factory=list)
     """KL of each round's policy from the one before, a mean over the round's rows; empty unless requested."""
 
-    def reward(self, rounds: int | None = None) -> float:
+    def final_reward(self, rounds: int | None = None) -> float:
         """The mean reward of the last rounds, or of the last of the first so many."""
         rewards = self.rewards[:rounds]
         return float(np.mean(rewards[-_LAST:])) if rewards else float("nan")
 
 
-def run(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> Run:
+def run(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> RuleRun:
     """Train once; ``moves`` asks for how far the policy moves."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    played = games(environment, scale.actors, seed)
+    played = make_games(environment, scale.actors, seed)
     try:
-        return _Training(rule, seed, scale, played).run(rounds, moves)
+        return _RuleTraining(rule, seed, scale, played).run(rounds, moves)
     finally:
         played.close()
 
 
-class _Training:
+class _RuleTraining:
     """An agent, its rows and what it learns of them."""
 
     def __init__(self, rule: Rule, seed: int, scale: Scale, games: Games) -> None:
@@ -75,46 +75,46 @@ class _Training:
         self._rows: Rows
         self._target: Any
 
-    def run(self, rounds: int, moves: bool) -> Run:
+    def run(self, rounds: int, moves: bool) -> RuleRun:
         timeline = self._timeline
         rewards: list[float] = [float("nan")]
         moved: list[float] = []
-        for most in limits(self._rule, self._seed, rounds, self._scale):
+        for most in step_limits(self._rule, self._seed, rounds, self._scale):
             flat.write(self._parameters, timeline.policy.weights)
-            ended = self._play()
-            timeline.play()
-            before = self._policy() if moves else None
-            timeline.learn(self._gradient, most)
+            ended = self._play_round()
+            timeline.play_round()
+            before = self._current_policy() if moves else None
+            timeline.learn_round(self._compute_gradient, most)
             rewards.append(float(np.mean(ended)) if ended else rewards[-1])
             if moves:
                 flat.write(self._parameters, timeline.policy.weights)
-                away = torch.distributions.kl_divergence(before, self._policy())
+                away = torch.distributions.kl_divergence(before, self._current_policy())
                 moved.append(float(away.mean()))
         report = timeline.report()
         mean = timeline.staleness.mean or 0.0
         small = float(np.mean(self._small)) if self._small else 0.0
-        return Run(self._rule.name, self._seed, rewards[1:], timeline.version, mean, small,
+        return RuleRun(self._rule.name, self._seed, rewards[1:], timeline.version, mean, small,
                    timeline.now, report.reserved, report.invoked, report.whole, moved)  # fmt: skip
 
-    def _play(self) -> list[float]:
+    def _play_round(self) -> list[float]:
         """Play a round; before its rows stand those that are learnt from again. Returns of ended episodes."""
         again = self._rule.replay
-        played, ended = play(self._games, self._agent, self._scale.steps)
+        played, ended = play_steps(self._games, self._agent, self._scale.steps)
         self._played = [*self._played, played][-again:]
-        self._rows = Rows.joined((self._played * again)[-again:]) if again > 1 else played
+        self._rows = Rows.join_rows((self._played * again)[-again:]) if again > 1 else played
         with torch.no_grad():
             self._target = self._agent.log_prob(self._rows)
         return ended
 
-    def _policy(self) -> Any:
+    def _current_policy(self) -> Any:
         """Distribution of actions at the round's rows; it stays as it is when the parameters move."""
         with torch.no_grad():
             return self._agent.policy(self._rows.observations)
 
-    def _gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
+    def _compute_gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
         """Ascending, of PPO's loss at these weights; ``others`` are what other learners compute with."""
         chosen, bound = torch.from_numpy(part), self._rule.rho
-        rows, impact = self._rows.part(chosen), self._rule.replay > 1
+        rows, impact = self._rows.select_rows(chosen), self._rule.replay > 1
         logs = []
         for each in others if bound is not None else ():
             flat.write(self._parameters, each)

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab.papers.runs import Runs
 from olaflab.papers.stellaris import comparison, virtual
-from olaflab.papers.stellaris.compare import curves
-from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS, Rule, Scale, impact, rules, settings
+from olaflab.papers.stellaris.compare import make_curves
+from olaflab.papers.stellaris.rules import (
+    EQUAL,
+    PPO,
+    STELLARIS,
+    Rule,
+    Scale,
+    make_impact,
+    make_rules,
+    vary_settings,
+)
 from olaflab.papers.summary import Summary
 
 if TYPE_CHECKING:
-    from olaflab.papers.stellaris.learning import Run
+    from olaflab.papers.stellaris.learning import RuleRun
 
 OF_6 = (STELLARIS, EQUAL, PPO)
 OF_3 = (2, 4, 8)
@@ -22,7 +31,7 @@ OF_3 = (2, 4, 8)
 
 
 @dataclass(frozen=True)
-class Bench:
+class RuleBench:
     """The setting of a comparison, and the trainings of each figure."""
 
     environment: str
@@ -46,62 +55,64 @@ class Bench:
 
     def fig2(self) -> Summary:
         """Switch asynchrony and serverless off, one at a time."""
-        return virtual.switches(self.rounds, self.seeds)
+        return virtual.compare_switches(self.rounds, self.seeds)
 
     def fig3(self) -> Summary:
         """Measure learning time, staleness, and how far policies move."""
-        many = {f"async, {learners} learners": self._named("async", learners) for learners in OF_3}
-        still, ours = self._named("synchronous", 1), self._named(STELLARIS, 8)
+        many = {f"async, {learners} learners": self._named_rule("async", learners) for learners in OF_3}
+        still, ours = self._named_rule("synchronous", 1), self._named_rule(STELLARIS, 8)
         every = {"synchronous": still, **many, "stellaris, 8 learners": ours}
-        found = self._train(every, moves=True)
-        return virtual.staleness(self.rounds, self.seeds, found)
+        found = self._train_rules(every, moves=True)
+        return virtual.measure_staleness(self.rounds, self.seeds, found)
 
     def fig6(self) -> Summary:
         """Compare Stellaris and PPO."""
-        every = rules(self.learners, self.rounds, self.scale)
-        return self._compared("Figure 6: Stellaris and PPO", [rule for rule in every if rule.name in OF_6])
+        every = make_rules(self.learners, self.rounds, self.scale)
+        return self._compare_rules(
+            "Figure 6: Stellaris and PPO", [rule for rule in every if rule.name in OF_6]
+        )
 
     def fig7(self) -> Summary:
         """Compare Stellaris and IMPACT."""
-        every = impact(self.learners, self.rounds, self.scale)
-        return self._compared("Figure 7: Stellaris and IMPACT", every)
+        every = make_impact(self.learners, self.rounds, self.scale)
+        return self._compare_rules("Figure 7: Stellaris and IMPACT", every)
 
     def fig8(self) -> Summary:
         """Compare costs."""
-        return virtual.money(self.learners, self.rounds, self.seeds)
+        return virtual.compare_costs(self.learners, self.rounds, self.seeds)
 
     def fig11(self) -> Summary:
         """Compare all rules."""
-        every = rules(self.learners, self.rounds, self.scale)
-        return self._compared("Figure 11: rules against staleness", every)
+        every = make_rules(self.learners, self.rounds, self.scale)
+        return self._compare_rules("Figure 11: rules against staleness", every)
 
     def fig13(self) -> Summary:
         """Vary Stellaris' settings."""
-        own = self._named(STELLARIS, self.learners)
-        more = settings(self.learners, self.rounds, self.scale)
+        own = self._named_rule(STELLARIS, self.learners)
+        more = vary_settings(self.learners, self.rounds, self.scale)
         every = {rule.name: rule for rule in (own, *(rule for group in more.values() for rule in group))}
-        found = self._train(every)
-        made = curves(found, list(every.values()), self.rounds, self.scale)
-        return comparison.of_settings(made, self._settings())
+        found = self._train_rules(every)
+        made = make_curves(found, list(every.values()), self.rounds, self.scale)
+        return comparison.of_settings(made, self._make_settings())
 
     def fig14(self) -> Summary:
         """Measure the shares of a round."""
         from olaflab.papers.stellaris import shares
 
-        return shares.measure(self.environment, self.learners, self.rounds, self.scale, 30)
+        return shares.measure_shares(self.environment, self.learners, self.rounds, self.scale, 30)
 
-    def _compared(self, title: str, every: Sequence[Rule]) -> Summary:
-        found = self._train({rule.name: rule for rule in every})
-        made = curves(found, every, self.rounds, self.scale)
+    def _compare_rules(self, title: str, every: Sequence[Rule]) -> Summary:
+        found = self._train_rules({rule.name: rule for rule in every})
+        made = make_curves(found, every, self.rounds, self.scale)
         many = f"{self.learners} learners, {self.seeds} seeds; means ± 95 %"
         title = f"{title}, {self.environment}, {many}"
-        return comparison.of_rules(title, made, self._settings())
+        return comparison.of_rules(title, made, self._make_settings())
 
-    def _named(self, name: str, learners: int) -> Rule:
-        (rule,) = [each for each in rules(learners, self.rounds, self.scale) if each.name == name]
+    def _named_rule(self, name: str, learners: int) -> Rule:
+        (rule,) = [each for each in make_rules(learners, self.rounds, self.scale) if each.name == name]
         return rule
 
-    def _settings(self) -> dict[str, Any]:
+    def _make_settings(self) -> dict[str, Any]:
         scale = self.scale
         return {
             "environment": self.environment, "learners": self.learners, "rounds": self.rounds,
@@ -109,15 +120,15 @@ class Bench:
             "gradients a round": scale.epochs * scale.parts,
         }  # fmt: skip
 
-    def _train(self, every: Mapping[str, Rule], moves: bool = False) -> "dict[str, list[Run]]":
+    def _train_rules(self, every: Mapping[str, Rule], moves: bool = False) -> "dict[str, list[RuleRun]]":
         """Train every rule seed by seed, so that an interrupted figure has all rules of some seeds.
 
         Raises ImportError where a package is missing, OlafError.
         """
-        from olaflab.papers.stellaris.learning import Run, run
+        from olaflab.papers.stellaris.learning import RuleRun, run
 
-        found: dict[str, list[Run]] = {name: [] for name in every}
-        runs = Runs(Run, self.folder / "stellaris", self.log)
+        found: dict[str, list[RuleRun]] = {name: [] for name in every}
+        runs = Runs(RuleRun, self.folder / "stellaris", self.log)
         for seed in range(self.seeds):
             for name, rule in every.items():
                 settings = {
@@ -126,5 +137,5 @@ class Bench:
                 }  # fmt: skip
                 curve = f"{name}-{sha256(repr(settings).encode()).hexdigest()[:8]}"
                 make = partial(run, rule, seed, self.rounds, self.environment, self.scale, moves)
-                found[name].append(runs.of(curve, seed, settings, make))
+                found[name].append(runs.run_of(curve, seed, settings, make))
         return found

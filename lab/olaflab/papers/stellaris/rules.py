@@ -45,7 +45,7 @@ class Scale:
         """Rows of a round."""
         return self.actors * self.steps
 
-    def gradient(self, rows: int) -> float:
+    def gradient_seconds(self, rows: int) -> float:
         """Return the mean seconds of a gradient."""
         return self.second * (4 + 17 * rows / 1024) / 21
 
@@ -69,7 +69,7 @@ class Rule:
     """The optimiser's rate, of RATE."""
 
 
-def stellaris(
+def make_stellaris(
     learners: int, rounds: int, scale: Scale, decay: float = DECAY, root: float = ROOT, rho: float = RHO
 ) -> Rule:
     """Return Stellaris as the paper has it; ``decay`` is d over its 50 rounds."""
@@ -81,9 +81,9 @@ def stellaris(
     return Rule(STELLARIS, make, learners, rho)
 
 
-def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
+def make_rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
     """Return figure 11's rules; synchrony with as many gradients or steps; and these at other rates."""
-    ours = stellaris(learners, rounds, scale)
+    ours = make_stellaris(learners, rounds, scale)
     equal = Rule(EQUAL, Asynchronous, 1, like=ours)
     return (
         Rule("synchronous", Asynchronous, 1),
@@ -99,9 +99,9 @@ def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
     )
 
 
-def impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
+def make_impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
     """Return figure 7's rules: IMPACT under Stellaris, with a learner of its own, and with as many steps."""
-    ours = replace(stellaris(learners, rounds, scale), replay=2)
+    ours = replace(make_stellaris(learners, rounds, scale), replay=2)
     return (
         ours,
         Rule(IMPACT, Asynchronous, 1, replay=2),
@@ -109,9 +109,9 @@ def impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
     )
 
 
-def settings(learners: int, rounds: int, scale: Scale) -> dict[str, tuple[Rule, ...]]:
+def vary_settings(learners: int, rounds: int, scale: Scale) -> dict[str, tuple[Rule, ...]]:
     """Return Stellaris with the other d, v and ρ of figure 13."""
-    make = partial(stellaris, learners, rounds, scale)
+    make = partial(make_stellaris, learners, rounds, scale)
     tried = {
         "d": {value: make(decay=value) for value in (0.92, 0.94, 0.98, 1.0)},
         "v": {value: make(root=value) for value in (1.0, 2.0, 4.0)},

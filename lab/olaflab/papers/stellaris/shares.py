@@ -11,8 +11,8 @@ from olaf.elastic import Ledger
 from olaf.policies import Update
 
 from olaflab import pictures
-from olaflab.papers.figure import Points, decide
-from olaflab.papers.stellaris.rules import RATE, Scale, stellaris
+from olaflab.papers.figure import Points, decide_statements
+from olaflab.papers.stellaris.rules import RATE, Scale, make_stellaris
 from olaflab.papers.summary import Summary
 
 if TYPE_CHECKING:
@@ -22,26 +22,28 @@ WORK = ("playing", "gradients")
 """Parts that are not overhead."""
 
 
-def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats: int) -> Summary:
+def measure_shares(environment: str, learners: int, rounds: int, scale: Scale, repeats: int) -> Summary:
     """Measure the processor seconds of one round by part; medians of ``repeats``."""
     import torch
     from olaf.torch import flat
     from olaf.torch.importance import clipped, truncated
 
-    from olaflab.papers.play import games, play, weights_of
+    from olaflab.papers.play import make_games, play_steps, weights_of
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    actors = games(environment, scale.actors, 0)
+    actors = make_games(environment, scale.actors, 0)
     try:
         agent = actors.agent()
-        played = [_seconds(lambda: play(actors, agent, scale.steps)) for _ in range(min(repeats, 3))]
-        rows, _ = play(actors, agent, scale.steps)
+        played = [
+            _cpu_seconds(lambda: play_steps(actors, agent, scale.steps)) for _ in range(min(repeats, 3))
+        ]
+        rows, _ = play_steps(actors, agent, scale.steps)
     finally:
         actors.close()
     gradients = scale.epochs * scale.parts
-    part = rows.part(torch.arange(scale.rows // scale.parts))
-    policy = stellaris(learners, rounds, scale).make(weights_of(agent), rate=RATE, optimizer="adam")
+    part = rows.select_rows(torch.arange(scale.rows // scale.parts))
+    policy = make_stellaris(learners, rounds, scale).make(weights_of(agent), rate=RATE, optimizer="adam")
     parameters, weights = list(agent.parameters()), weights_of(agent)
     gradient = np.zeros_like(weights)
     ledger = Ledger(1.0, learners)
@@ -66,7 +68,7 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
         ledger.begin(0, 0.0).end = 0.0
 
     def each(what: Callable[[], Any]) -> float:
-        return median(_seconds(what) for _ in range(repeats))
+        return median(_cpu_seconds(what) for _ in range(repeats))
 
     found = {
         "playing": median(played),
@@ -75,7 +77,7 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
         "threshold, weights and the optimiser": gradients * each(aggregate),
         "weights to learners": gradients * each(lambda: pickle.loads(pickle.dumps(weights, 5))),
         "gradients to the server": gradients * each(lambda: pickle.loads(pickle.dumps(gradient, 5))),
-        "rows into the cache and out": scale.epochs * each(lambda: _through(rows)),
+        "rows into the cache and out": scale.epochs * each(lambda: _pass_through(rows)),
         "invocations": gradients * each(invoke),
     }
     whole = sum(found.values())
@@ -89,10 +91,10 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
 
     heads = ("what", "ms a round", "share")
     title = f"Figure 14: processor time of a round on {environment}, {learners} learners"
-    return Summary(title, settings, heads, lines, decide(holds), heads, lines)
+    return Summary(title, settings, heads, lines, decide_statements(holds), heads, lines)
 
 
-def draw(points: Points, drawing: "Drawing") -> None:
+def draw_shares(points: Points, drawing: "Drawing") -> None:
     """Draw each part's share of a round."""
     axes = drawing.subplots(1, 1)
     names = [row[0] for row in points["rows"]]
@@ -103,12 +105,12 @@ def draw(points: Points, drawing: "Drawing") -> None:
     axes.set(xlabel="share of a round's processor time")
 
 
-def _through(rows: Any) -> None:
+def _pass_through(rows: Any) -> None:
     for column in vars(rows).values():
         pickle.loads(pickle.dumps(column.numpy(), 5))
 
 
-def _seconds(what: Callable[[], Any]) -> float:
+def _cpu_seconds(what: Callable[[], Any]) -> float:
     began = process_time()
     what()
     return process_time() - began

@@ -40,21 +40,21 @@ class Timeline:
         self._ledger = Ledger(PRICE, rule.learners)
         self._ledger.started(COLD * rule.learners)
 
-    def play(self) -> None:
+    def play_round(self) -> None:
         """Actors play a round's rows, and learners are kept for them."""
         seconds = self.scale.steps * self.scale.act
         self.now += seconds
         self._ledger.kept(seconds * self._rule.learners)
 
-    def learn(self, gradient: Gradient, most: int | None = None) -> None:
+    def learn_round(self, gradient: Gradient, most: int | None = None) -> None:
         """Make a round's gradients, at most ``most``: a learner takes the next part as soon as it is free."""
-        parts = islice(self._parts(), most)
+        parts = islice(self._iterate_parts(), most)
         busy: list[tuple[float, int, int, Vector, Any]] = []
         invocations = [self._ledger.begin(slot, self.now) for slot in range(self._rule.learners)]
         for slot in range(self._rule.learners):
-            self._begin(busy, slot, next(parts, None))
+            self._begin_part(busy, slot, next(parts, None))
         while busy:
-            self._tick(busy[0][0])
+            self._tick_policy(busy[0][0])
             self.now, slot, version, weights, part = heapq.heappop(busy)
             found = gradient(part, weights, [each for _, _, _, each, _ in busy])
             lag = self.version - version
@@ -65,29 +65,29 @@ class Timeline:
             self.version += outcome is Outcome.APPLIED
             invocations[slot].batches += 1
             following = next(parts, None)
-            self._begin(busy, slot, following)
+            self._begin_part(busy, slot, following)
             if following is None:
                 invocations[slot].end = self.now
         for invocation in invocations:
             self._ledger.kept(self.now - (invocation.end or self.now))
-        self._tick(float("inf"))  # a round's last group does not wait for the next one's rows
+        self._tick_policy(float("inf"))  # a round's last group does not wait for the next one's rows
 
     def report(self) -> Report:
         """Return the costs of learners until now."""
         return self._ledger.report(self.now)
 
-    def _parts(self) -> Iterator[Any]:
+    def _iterate_parts(self) -> Iterator[Any]:
         replay = self._rule.replay
         for _ in range(self.scale.epochs // replay):
             order = self._random.permutation(self.scale.rows * replay)
             yield from np.array_split(order, (self._rule.parts or self.scale.parts) * replay)
 
-    def _begin(self, busy: list[Any], slot: int, part: Any) -> None:
+    def _begin_part(self, busy: list[Any], slot: int, part: Any) -> None:
         if part is not None:
-            seconds = self.scale.gradient(len(part)) * self._random.lognormal(0, self.scale.jitter)
+            seconds = self.scale.gradient_seconds(len(part)) * self._random.lognormal(0, self.scale.jitter)
             heapq.heappush(busy, (self.now + seconds, slot, self.version, self.policy.weights.copy(), part))
 
-    def _tick(self, until: float) -> None:
+    def _tick_policy(self, until: float) -> None:
         due = self.policy.due()
         if due is not None and due <= until:
             self.version += len(self.policy.tick(due))
@@ -106,23 +106,23 @@ class Timed:
     report: Report
 
 
-def timed(rule: Rule, seed: int, rounds: int, scale: Scale) -> Timed:
+def time_rule(rule: Rule, seed: int, rounds: int, scale: Scale) -> Timed:
     """The times of a training, whatever it learns."""
     timeline = Timeline(rule, seed, scale, rule.make(np.zeros(1, np.float32)))
     steps, ends = [0], []
-    for most in limits(rule, seed, rounds, scale):
-        timeline.play()
-        timeline.learn(_nothing, most)
+    for most in step_limits(rule, seed, rounds, scale):
+        timeline.play_round()
+        timeline.learn_round(_zero_gradient, most)
         steps.append(timeline.version)
         ends.append(timeline.now)
     each = np.diff(steps).tolist()
     return Timed(tuple(each), tuple(ends), tuple(timeline.lags), timeline.report())
 
 
-def limits(rule: Rule, seed: int, rounds: int, scale: Scale) -> Sequence[int | None]:
+def step_limits(rule: Rule, seed: int, rounds: int, scale: Scale) -> Sequence[int | None]:
     """The most optimiser steps of each round."""
-    return [None] * rounds if rule.like is None else timed(rule.like, seed, rounds, scale).steps
+    return [None] * rounds if rule.like is None else time_rule(rule.like, seed, rounds, scale).steps
 
 
-def _nothing(part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
+def _zero_gradient(part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
     return np.zeros(1, np.float32)

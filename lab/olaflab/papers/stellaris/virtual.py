@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olaflab import pictures
-from olaflab.papers.figure import Points, Table, decide
-from olaflab.papers.stellaris.compare import SHARED, shared
-from olaflab.papers.stellaris.rules import PPO, STELLARIS, Rule, Scale, rules
-from olaflab.papers.stellaris.timeline import COLD, Timed, timed
-from olaflab.papers.summary import Summary, estimate
+from olaflab.papers.figure import Points, Table, decide_statements
+from olaflab.papers.stellaris.compare import SHARED, time_shared
+from olaflab.papers.stellaris.rules import PPO, STELLARIS, Rule, Scale, make_rules
+from olaflab.papers.stellaris.timeline import COLD, Timed, time_rule
+from olaflab.papers.summary import Summary, estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from olaflab.papers.stellaris.learning import Run
+    from olaflab.papers.stellaris.learning import RuleRun
 
 ACTOR = 4.896 / 3600 / 128
 """$ of an actor's second (Stellaris §VIII-A)."""
@@ -32,7 +32,7 @@ ENVIRONMENTS = ("Hopper-v5", "Walker2d-v5", "Humanoid-v5")
 
 
 @dataclass(frozen=True)
-class Costs:
+class TrainingCosts:
     """$ of a training, learners' and actors' side by side; by three ways to count."""
 
     reserved: tuple[float, float]
@@ -47,30 +47,32 @@ class Costs:
         return sum(self.reserved), sum(self.invoked), sum(self.whole)
 
 
-def costs(times: Timed, scale: Scale, rounds: int) -> Costs:
+def training_costs(times: Timed, scale: Scale, rounds: int) -> TrainingCosts:
     """Costs of a run's learners, and of its actors, which play a part of the time."""
     second, report = scale.actors * ACTOR, times.report
     playing, all_of_it = rounds * scale.steps * scale.act * second, times.ends[-1] * second
-    return Costs(
+    return TrainingCosts(
         (report.reserved, all_of_it),
         (report.invoked, playing),
         (report.whole, all_of_it + COLD * second),
     )
 
 
-def switches(rounds: int, seeds: int) -> Summary:
+def compare_switches(rounds: int, seeds: int) -> Summary:
     """Figure 2: asynchrony and on-demand learners, each switched off; time and cost alone."""
-    known = {rule.name: rule for rule in rules(4, rounds, WHOLE)}
+    known = {rule.name: rule for rule in make_rules(4, rounds, WHOLE)}
     ways = {
-        _SERVERFUL: [shared(seed, rounds, WHOLE, 4) for seed in range(seeds)],
-        "async": [timed(known["async"], seed, rounds, WHOLE) for seed in range(seeds)],
+        _SERVERFUL: [time_shared(seed, rounds, WHOLE, 4) for seed in range(seeds)],
+        "async": [time_rule(known["async"], seed, rounds, WHOLE) for seed in range(seeds)],
     }
     rows = []
     for name, runs in ways.items():
-        seconds = _rounded(np.mean([each.ends[-1] for each in runs]))
-        reserved, invoked, whole = np.mean([costs(each, WHOLE, rounds).sums() for each in runs], axis=0)
+        seconds = _round_value(np.mean([each.ends[-1] for each in runs]))
+        reserved, invoked, whole = np.mean(
+            [training_costs(each, WHOLE, rounds).sums() for each in runs], axis=0
+        )
         for kind, cost in (("reserved", reserved), ("on demand", invoked), ("on demand, all told", whole)):
-            rows.append((name, kind, seconds, _rounded(cost)))
+            rows.append((name, kind, seconds, _round_value(cost)))
     first = rows[0][3]
     lines = [(*row, f"{100 * (row[3] / first - 1):+.1f} %") for row in rows]
     heads = ("learners", "paid", "seconds", "$", "of the first")
@@ -85,16 +87,19 @@ def switches(rounds: int, seeds: int) -> Summary:
     settings = {"rounds": rounds, "seeds": seeds, "actors": 128, "steps": 1024, "learners": 4}
 
     return Summary("Figure 2: each of async and serverless switched off; time and cost",
-                   settings, heads, lines, decide(holds), heads, lines)  # fmt: skip
+                   settings, heads, lines, decide_statements(holds), heads, lines)  # fmt: skip
 
 
-def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> Summary:
+def measure_staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[RuleRun]]") -> Summary:
     """Figure 3: (a) learning time and use of learners, (b) staleness, (c) how far policies move."""
     time, used = {}, {}
     for actors in ACTORS:
         for learners in LEARNERS:
             scale = Scale(actors=actors, parts=actors // 4)  # of 1024 rows each
-            runs = [timed(rules(learners, rounds, scale)[1], seed, rounds, scale) for seed in range(seeds)]
+            runs = [
+                time_rule(make_rules(learners, rounds, scale)[1], seed, rounds, scale)
+                for seed in range(seeds)
+            ]
             playing = scale.steps * scale.act
             time[learners, actors] = float(np.mean([run.ends[-1] / rounds - playing for run in runs]))
             used[learners, actors] = float(
@@ -102,8 +107,10 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
             )
     lags: dict[str, list[int]] = {}
     for learners in (*LEARNERS, 16):
-        lags[f"async, {learners} learners"] = _lags(rules(learners, rounds, Scale())[1], rounds, seeds)
-    lags["stellaris, 8 learners"] = _lags(rules(8, rounds, Scale())[4], rounds, seeds)
+        lags[f"async, {learners} learners"] = _collect_lags(
+            make_rules(learners, rounds, Scale())[1], rounds, seeds
+        )
+    lags["stellaris, 8 learners"] = _collect_lags(make_rules(8, rounds, Scale())[4], rounds, seeds)
     rows = [
         (learners, *(f"{time[learners, actors]:.3f} s, {used[learners, actors]:.0%}" for actors in ACTORS))
         for learners in LEARNERS
@@ -115,16 +122,16 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
     )  # fmt: skip
     holds = {
         "learning takes less time with more learners": all(
-            time[more, actors] < time[less, actors] for less, more in _steps() for actors in ACTORS
+            time[more, actors] < time[less, actors] for less, more in _learner_steps() for actors in ACTORS
         ),
         "learners are used less where there are more": all(
-            used[more, actors] < used[less, actors] for less, more in _steps() for actors in ACTORS
+            used[more, actors] < used[less, actors] for less, more in _learner_steps() for actors in ACTORS
         ),
         "staleness grows with learners": bool(
             np.all(np.diff([np.mean(each) for each in list(lags.values())[:-1]]) > 0)
         ),
     }
-    far, moved = _moved(moves)
+    far, moved = _compare_moves(moves)
     points: list[Sequence[Any]] = [
         *(("3a seconds", learners, actors, value) for (learners, actors), value in time.items()),
         *(("3a use", learners, actors, value) for (learners, actors), value in used.items()),
@@ -134,25 +141,31 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
     ]  # fmt: skip
     settings = {"rounds": rounds, "seeds": seeds, "steps": 256, "seeds of 3c": len(moves["synchronous"])}
 
-    return Summary("Figure 3a: learning time of a round and use of learners, pure async",
-        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**decide(holds), **moved},
-        ("figure", "what", "of", "value"), points, (spread, far),
-    )  # fmt: skip
+    return Summary(
+        "Figure 3a: learning time of a round and use of learners, pure async",
+        settings,
+        ("learners", *(f"{actors} actors" for actors in ACTORS)),
+        rows,
+        {**decide_statements(holds), **moved},
+        ("figure", "what", "of", "value"),
+        points,
+        (spread, far),
+    )
 
 
-def money(learners: int, rounds: int, seeds: int) -> Summary:
+def compare_costs(learners: int, rounds: int, seeds: int) -> Summary:
     """Figure 8: three costs of each rule and environment."""
     rows: list[Sequence[Any]] = []
     first: dict[str, tuple[float, float, float]] = {}
     for environment in ENVIRONMENTS:
         scale = Scale.of(environment)
-        for name, runs in _all(learners, rounds, seeds, scale):
-            found = [costs(each, scale, rounds).sums() for each in runs]
+        for name, runs in _time_rules(learners, rounds, seeds, scale):
+            found = [training_costs(each, scale, rounds).sums() for each in runs]
             mean: tuple[float, float, float] = tuple(np.mean(found, axis=0).tolist())
             first.setdefault(environment, mean)
-            seconds = _rounded(np.mean([each.ends[-1] for each in runs]))
+            seconds = _round_value(np.mean([each.ends[-1] for each in runs]))
             against = [f"{100 * (cost / first[environment][0] - 1):+.0f} %" for cost in mean]
-            rows.append((environment, name, seconds, *(_rounded(cost) for cost in mean), *against))
+            rows.append((environment, name, seconds, *(_round_value(cost) for cost in mean), *against))
     heads = ("environment", "rule", "seconds", "$ reserved", "$ invoked", "$ with cold and keep-alive",
              "reserved", "invoked", "with cold and keep-alive")  # fmt: skip
     holds = {}
@@ -166,7 +179,7 @@ def money(learners: int, rounds: int, seeds: int) -> Summary:
     settings = {"learners": learners, "rounds": rounds, "seeds": seeds, "actors": Scale.actors}
 
     title = f"Figure 8: $ of a training (async, SSP, SoftSync: as Stellaris); shares of {_SERVERFUL}"
-    return Summary(title, settings, heads, rows, decide(holds), heads, rows)
+    return Summary(title, settings, heads, rows, decide_statements(holds), heads, rows)
 
 
 def draw_switches(points: Points, drawing: "Drawing") -> None:
@@ -184,8 +197,8 @@ def draw_staleness(points: Points, drawing: "Drawing") -> None:
     """Draw figure 3: learning time, staleness, and how far policies move."""
     panels = drawing.subplots(3, 1)
     for axes, part in zip(panels, ("3a seconds", "3b", "3c"), strict=True):
-        found = list(_part(points, part))
-        looks = pictures.styles(name for name, _, _ in found)
+        found = list(_iterate_part(points, part))
+        looks = pictures.assign_styles(name for name, _, _ in found)
         for number, (name, along, values) in enumerate(found):
             if part == "3c":
                 colour = looks[name]["color"]
@@ -200,7 +213,7 @@ def draw_staleness(points: Points, drawing: "Drawing") -> None:
     panels[2].set(xticks=[], ylabel="KL from the policy before,\na seed each", title="(c)", yscale="log")
 
 
-def _part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
+def _iterate_part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield each curve of a part: its name, and its points along and up."""
     columns = points["columns"]
     its = columns["figure"] == part
@@ -221,30 +234,30 @@ def draw_money(points: Points, drawing: "Drawing") -> None:
         axes.set_yticks(range(len(mine)), [row[1] for row in mine], fontsize=8)
         axes.set(title=environment)
     panels[-1].set_xlabel("$ of learners and actors")
-    pictures.legend(drawing, panels[0])
+    pictures.add_legend(drawing, panels[0])
 
 
-def _all(learners: int, rounds: int, seeds: int, scale: Scale) -> Iterator[tuple[str, list[Timed]]]:
-    for rule in rules(learners, rounds, scale):
+def _time_rules(learners: int, rounds: int, seeds: int, scale: Scale) -> Iterator[tuple[str, list[Timed]]]:
+    for rule in make_rules(learners, rounds, scale):
         if rule.name in SHARED:
-            over = [shared(seed, rounds, scale, learners, rule.parts) for seed in range(seeds)]
+            over = [time_shared(seed, rounds, scale, learners, rule.parts) for seed in range(seeds)]
             yield SHARED[rule.name], over
         if rule.name in (*SHARED, STELLARIS):
-            yield rule.name, [timed(rule, seed, rounds, scale) for seed in range(seeds)]
+            yield rule.name, [time_rule(rule, seed, rounds, scale) for seed in range(seeds)]
 
 
-def _lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
-    return [lag for seed in range(seeds) for lag in timed(rule, seed, rounds, Scale()).lags]
+def _collect_lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
+    return [lag for seed in range(seeds) for lag in time_rule(rule, seed, rounds, Scale()).lags]
 
 
-def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]:
+def _compare_moves(moves: "Mapping[str, Sequence[RuleRun]]") -> tuple[Table, dict[str, str]]:
     """Figure 3c's table, and the verdicts on its statements."""
     means = {name: np.array([np.mean(run.moved) for run in runs]) for name, runs in moves.items()}
     still, rows, verdicts = means["synchronous"], [], {}
     for name, each in means.items():
-        away = estimate(1e3 * (each - still[: len(each)]))
+        away = estimate_mean(1e3 * (each - still[: len(each)]))
         rows.append(
-            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({away.word})"]
+            [name, str(estimate_mean(1e3 * each)), "" if name == "synchronous" else f"{away} ({away.word})"]
         )
         if name.startswith("async"):
             statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
@@ -253,9 +266,9 @@ def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]
     return Table(title, ("", "KL", "minus synchronous"), rows), verdicts
 
 
-def _steps() -> list[tuple[int, int]]:
+def _learner_steps() -> list[tuple[int, int]]:
     return list(pairwise(LEARNERS))
 
 
-def _rounded(value: Any) -> float:
+def _round_value(value: Any) -> float:
     return float(f"{value:.4g}")

@@ -12,11 +12,11 @@ from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4.compiler import Program, compile_text, p4info_of
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.stf.commands import Unreadable
-from olafswitch.p4.stf.play import play
+from olafswitch.p4.stf.play import play_file
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.syntax.preprocess import preprocess_file
 from olafswitch.p4runtime.dataplane import PipelineRefused, Unsupported
-from olafswitch.p4runtime.program import Program as P4Info
+from olafswitch.p4runtime.program import ProgramInfo as P4Info
 
 TIME_LIMIT = 300
 OUTCOMES = ("pass", "refused", "unreadable", "wrong", "defect")
@@ -31,7 +31,7 @@ class Result:
     reason: str = ""
 
 
-def find(folder: Path, architecture: str = "v1model.p4") -> list[Path]:
+def find_samples(folder: Path, architecture: str = "v1model.p4") -> list[Path]:
     """The programs in ``folder`` that have an STF file and include the architecture."""
     found = []
     for stf in sorted(folder.glob("*.stf")):
@@ -65,7 +65,7 @@ def run_all(programs: Sequence[Path], jobs: int, verilog: bool = False) -> Itera
     running: list[_Job] = []
     while pending or running:
         while pending and len(running) < jobs:
-            running.append(_start(pending.pop(0), verilog))
+            running.append(_start_job(pending.pop(0), verilog))
         ready = wait([job.answer for job in running], timeout=TIME_LIMIT)
         for job in [job for job in running if job.answer in ready]:
             running.remove(job)
@@ -76,25 +76,25 @@ def run_all(programs: Sequence[Path], jobs: int, verilog: bool = False) -> Itera
         running = running if ready else []
 
 
-def _start(program: Path, verilog: bool) -> _Job:
+def _start_job(program: Path, verilog: bool) -> _Job:
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(program, verilog, there), daemon=True)
+    process = context.Process(target=_run_child, args=(program, verilog, there), daemon=True)
     process.start()
     there.close()
     return _Job(program, process, here)
 
 
-def _child(program: Path, verilog: bool, answer: Connection) -> None:
-    answer.send(run(program, verilog))
+def _run_child(program: Path, verilog: bool, answer: Connection) -> None:
+    answer.send(run_sample(program, verilog))
     answer.close()
 
 
-def run(program: Path, verilog: bool = False) -> Result:
+def run_sample(program: Path, verilog: bool = False) -> Result:
     """Compile a sample, with ``verilog`` to Verilog, and compare what leaves it with its STF file."""
     name = program.stem
     try:
-        text = preprocess(program)
+        text = preprocess_file(program)
         compiled = None if verilog else compile_text(text, optimize="-O1", file=str(program))
     except BadInput as error:
         return Result(name, "refused", str(error))
@@ -104,7 +104,7 @@ def run(program: Path, verilog: bool = False) -> Result:
         return Result(name, "defect", traceback.format_exc(limit=-2))
     try:
         stf = program.with_suffix(".stf").read_text()
-        wrong = _native(compiled, stf) if compiled is not None else _simulated(text, program, stf)
+        wrong = _run_native(compiled, stf) if compiled is not None else _run_simulated(text, program, stf)
     except (BadInput, PipelineRefused, Unsupported) as error:
         return Result(name, "refused", str(error))
     except Unreadable as error:
@@ -114,20 +114,20 @@ def run(program: Path, verilog: bool = False) -> Result:
     return Result(name, "wrong", wrong) if wrong else Result(name, "pass")
 
 
-def _native(program: Program, stf: str) -> str:
+def _run_native(program: Program, stf: str) -> str:
     switch = NativeSwitch(optimize="-O1")
     pipeline = switch.prepare(program.p4info, program.device_config)
     switch.commit(pipeline)
     try:
-        return play(switch, pipeline.p4info, stf)
+        return play_file(switch, pipeline.p4info, stf)
     finally:
         switch.close()
 
 
-def _simulated(text: str, program: Path, stf: str) -> str:
+def _run_simulated(text: str, program: Path, stf: str) -> str:
     info = p4info_of(text, str(program))
     switch = SimulatedSwitch.of_text(text, P4Info(info), file=str(program), quick=True)
     try:
-        return play(switch, info, stf)
+        return play_file(switch, info, stf)
     finally:
         switch.close()

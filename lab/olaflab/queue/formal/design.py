@@ -13,7 +13,7 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.queue.registers import DISPOSITIONS
 from olafswitch.errors import OlafError, Problem
-from olafswitch.simulation.mapping import run, yosys
+from olafswitch.simulation.mapping import find_yosys, run_yosys
 
 TOP = "formal_top"
 _VERILOG = Path(__file__).parent / "verilog"
@@ -44,7 +44,7 @@ class Design:
     """A piece of text and its replacement by module, to put a defect back."""
 
 
-def circuit(design: Design, work: Path) -> int:
+def write_circuit(design: Design, work: Path) -> int:
     """Write the circuit into ``work`` as ``circuit.aig``; returns how many checks it holds.
 
     Raises MissingTool without Yosys, OlafError when it fails.
@@ -52,33 +52,33 @@ def circuit(design: Design, work: Path) -> int:
     hdl = work / "hdl"
     hdl.mkdir()
     for path in sorted((paths.sources() / "hdl").glob("olaf_*.v*")):
-        (hdl / path.name).write_text(_prepared(path.stem, path.read_text(), design))
+        (hdl / path.name).write_text(_prepare_module(path.stem, path.read_text(), design))
     top = (_VERILOG / design.top).read_text()
-    (work / "top.v").write_text(_prepared(TOP, top, design))
+    (work / "top.v").write_text(_prepare_module(TOP, top, design))
     where = f"making a circuit of {design.top}"
-    run(yosys(), _script(design), work, "circuit.aig", where)
-    return _checks(work / "circuit.aig")
+    run_yosys(find_yosys(), _yosys_script(design), work, "circuit.aig", where)
+    return _count_checks(work / "circuit.aig")
 
 
-def _checks(made: Path) -> int:
+def _count_checks(made: Path) -> int:
     """Count the bad states of an AIGER file: the sixth number of its header."""
     with made.open("rb") as circuit:
         return int(circuit.readline().split()[6])
 
 
-def _prepared(module: str, text: str, design: Design) -> str:
+def _prepare_module(module: str, text: str, design: Design) -> str:
     if module in design.changed:
         before, after = design.changed[module]
         if text.count(before) != 1:
             raise OlafError(Problem(f"{before!r} is not in the Verilog once", where=f"hdl/{module}.v"))
         text = text.replace(before, after)
-    text = _without(text, design).replace("$stop;", "assert(1'b0);")
+    text = _drop_lines(text, design).replace("$stop;", "assert(1'b0);")
     if module == "olaf_registers":
-        text = _settlement(text)
+        text = _check_settlement(text)
     elif module in design.cut_modules:
-        text = _cut(text)
+        text = _cut_module(text)
     if module in design.words:
-        text = _with_end(text, _words(text))
+        text = _with_end(text, _declare_words(text))
     for name in design.added.get(module, ()):
         text = _with_end(text, (_VERILOG / name).read_text())
     if module in design.assumed:
@@ -91,7 +91,7 @@ def _with_end(text: str, inside: str) -> str:
     return f"{before}{inside}endmodule{end}"
 
 
-def _words(text: str) -> str:
+def _declare_words(text: str) -> str:
     """Wires that hold all words of each memory, the first lowest."""
     memories = re.findall(r"^ *reg *(?:\[([^\n]*?):0\])? *(\w+) *\[0:([^\n]*?)\];", text, re.MULTILINE)
     wires = ["    genvar word;\n"]
@@ -106,12 +106,12 @@ def _words(text: str) -> str:
     return "".join(wires)
 
 
-def _without(text: str, design: Design) -> str:
+def _drop_lines(text: str, design: Design) -> str:
     kept = [line for line in text.splitlines() if not any(part in line for part in design.without)]
     return "\n".join((*kept, ""))
 
 
-def _cut(text: str, body: str = "") -> str:
+def _cut_module(text: str, body: str = "") -> str:
     """A module of which only the ports are left; its outputs are anything."""
     start = text.index("module ")
     end = text.index(");", start) + 2
@@ -124,15 +124,15 @@ def _cut(text: str, body: str = "") -> str:
     return f"{ports}\n{free}{body}endmodule\n`default_nettype wire\n"
 
 
-def _settlement(text: str) -> str:
+def _check_settlement(text: str) -> str:
     """The registers, cut; and that every update is settled as exactly one thing."""
     settled = [name for name in (*DISPOSITIONS, "merged", "appended") if name not in _NOT_AT_SETTLEMENT]
     terms = " + ".join(f"{{5'd0, inc_{name}}}" for name in settled)
     check = f"    always @(posedge clk) if (!queue_rst) assert({{5'd0, inc_in_updates}} == {terms});\n"
-    return _cut(text, check)
+    return _cut_module(text, check)
 
 
-def _script(design: Design) -> str:
+def _yosys_script(design: Design) -> str:
     cuts = [f"cutpoint {' '.join(f'w:{wire}' for wire in design.cut_wires)}"] if design.cut_wires else []
     return "\n".join(
         (

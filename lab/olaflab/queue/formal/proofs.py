@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from olaflab.queue.formal.design import Design, circuit
+from olaflab.queue.formal.design import Design, write_circuit
 from olafswitch.errors import OlafError, Problem
 from olaftest.queue import abc
 
@@ -47,7 +47,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProofOutcome:
     """``failed_at``: the first cycle in which a check fails; None when none does."""
 
     proof: Proof
@@ -124,33 +124,33 @@ PROOFS = (
 )
 
 
-def run(proof: Proof) -> Outcome:
+def run_proof(proof: Proof) -> ProofOutcome:
     """Prove it.
 
     Raises MissingTool without Yosys or ABC, OlafError when there is neither a proof nor a failure.
     """
-    abc.available()
+    abc.find_abc()
     with tempfile.TemporaryDirectory(prefix="olaf-formal-") as folder:
         work = Path(folder)
-        return Outcome(proof, circuit(proof.design, work), _prove(proof, work))
+        return ProofOutcome(proof, write_circuit(proof.design, work), _find_failure(proof, work))
 
 
-def _prove(proof: Proof, work: Path) -> int | None:
+def _find_failure(proof: Proof, work: Path) -> int | None:
     """The first cycle in which a check fails; None when it is proved that none does."""
     if proof.cycles:
-        return _bounded(proof, work, proof.cycles)
+        return _check_bounded(proof, work, proof.cycles)
     if proof.induction:
         # A step takes so many cycles for granted; they must hold to start with, after those of reset.
-        failed_at = _bounded(proof, work, proof.induction + 5)
+        failed_at = _check_bounded(proof, work, proof.induction + 5)
         if failed_at is not None:
             return failed_at
         method = f"ind -F {proof.induction} -C 0"
     else:
         method = f"pdr -T {_UNBOUNDED_SECONDS}"
-    verdict, cycle = abc.prove(work, method)
+    verdict, cycle = abc.prove_circuit(work, method)
     if verdict == "UNK" and proof.induction:
         # The step does not go through: perhaps because a check can fail, and then in so many cycles mostly.
-        failed_at = _bounded(proof, work, _SEARCHED)
+        failed_at = _check_bounded(proof, work, _SEARCHED)
         if failed_at is not None:
             return failed_at
     if verdict == "UNK":
@@ -158,8 +158,8 @@ def _prove(proof: Proof, work: Path) -> int | None:
     return cycle if verdict == "SAT" else None
 
 
-def _bounded(proof: Proof, work: Path, cycles: int) -> int | None:
-    verdict, cycle = abc.prove(work, f"bmc3 -F {cycles}")
+def _check_bounded(proof: Proof, work: Path, cycles: int) -> int | None:
+    verdict, cycle = abc.prove_circuit(work, f"bmc3 -F {cycles}")
     if verdict == "SAT":
         return cycle
     if cycle < cycles - 1:
@@ -167,7 +167,7 @@ def _bounded(proof: Proof, work: Path, cycles: int) -> int | None:
     return None
 
 
-def run_all(proofs: tuple[Proof, ...] = PROOFS) -> Iterator[Outcome]:
+def run_all(proofs: tuple[Proof, ...] = PROOFS) -> Iterator[ProofOutcome]:
     """Every proof's outcome, one after the other."""
     for proof in proofs:
-        yield run(proof)
+        yield run_proof(proof)

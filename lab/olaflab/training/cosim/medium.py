@@ -36,33 +36,33 @@ class EngineMedium:
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         """A port has sent. Raises BadInput for an address that the testbed does not have."""
-        begin = self._host(source[0])
+        begin = self._find_host(source[0])
         frame = Datagram(
             Endpoint(begin.mac, begin.ip, source[1]),
-            Endpoint(self._mac(to[0]), IPv4Address(to[0]), to[1]),
+            Endpoint(self._find_mac(to[0]), IPv4Address(to[0]), to[1]),
             datagram,
             tos,
         )
-        arrives = _ns(network) + self._delay
+        arrives = _nanoseconds(network) + self._delay
         self._engine.arrive(TimedFrame(arrives, begin.port, frame.encode()))
         self._step_at(network, arrives + self._delay)
 
     def _step_at(self, network: VirtualNetwork, time: int) -> None:
         if self._due is None or time < self._due:
             self._due = time
-            network.at(time / NS, lambda: self._step(network, time))
+            network.at(time / NS, lambda: self._step_engine(network, time))
 
-    def _step(self, network: VirtualNetwork, time: int) -> None:
+    def _step_engine(self, network: VirtualNetwork, time: int) -> None:
         if time != self._due:
             return  # there was an earlier one instead
         self._due = None
         advanced = self._engine.advance(time + self._delay)
         for left in advanced.left:
-            self._deliver(network, left)
+            self._deliver_frame(network, left)
         if advanced.next is not None:
             self._step_at(network, advanced.next + self._delay)
 
-    def _deliver(self, network: VirtualNetwork, left: TimedFrame) -> None:
+    def _deliver_frame(self, network: VirtualNetwork, left: TimedFrame) -> None:
         try:
             received = Datagram.decode(left.frame)
         except ValueError as error:
@@ -76,13 +76,13 @@ class EngineMedium:
         to = str(host.ip), received.destination.port
         network.arrive((left.time + self._delay) / NS, source, to, received.body)
 
-    def _host(self, ip: str) -> Host:
+    def _find_host(self, ip: str) -> Host:
         host = self._hosts.get(IPv4Address(ip))
         if host is None:
             raise BadInput(Problem(f"no host has the address {ip}", "testbed", "add it under hosts"))
         return host
 
-    def _mac(self, ip: str) -> str:
+    def _find_mac(self, ip: str) -> str:
         """The host's neighbour table."""
         mac = self._macs.get(IPv4Address(ip))
         if mac is None:
@@ -90,12 +90,12 @@ class EngineMedium:
         return mac
 
 
-def address(host: Host) -> Address:
+def address_of(host: Host) -> Address:
     """Address of a testbed's host in the virtual network."""
     return str(host.ip), host.udp_port
 
 
-def _ns(network: VirtualNetwork) -> int:
+def _nanoseconds(network: VirtualNetwork) -> int:
     return round(network.time * NS)
 
 
@@ -107,31 +107,31 @@ class Script:
         self._network = network
         self._program = program
         self._go, self._paused = threading.Semaphore(0), threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run_program, daemon=True)
         self._failure: BaseException | None = None
         self.done = False
 
     def begin(self, time: float) -> None:
         """Start at virtual ``time`` in seconds; what the program raises is raised by the simulation."""
-        self._network.at(time, self._start)
+        self._network.at(time, self._start_thread)
 
     def sleep(self, seconds: float) -> None:
         """Go on so much later in virtual time."""
-        self._network.at(self._network.time + seconds, self._resume)
+        self._network.at(self._network.time + seconds, self._resume_thread)
         self._paused.release()
         self._go.acquire()
 
-    def _start(self) -> None:
+    def _start_thread(self) -> None:
         self._thread.start()
-        self._resume()
+        self._resume_thread()
 
-    def _resume(self) -> None:
+    def _resume_thread(self) -> None:
         self._go.release()
         self._paused.acquire()
         if self._failure is not None:
             raise self._failure
 
-    def _run(self) -> None:
+    def _run_program(self) -> None:
         self._go.acquire()
         try:
             self._program(self)

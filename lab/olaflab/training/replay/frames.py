@@ -12,8 +12,8 @@ from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
-from olafctl.wire.layouts import FrameType, Layout
-from olaflab.training.replay.trace import Blocks, Schedule, Trace
+from olafctl.wire.layouts import FrameType, HeaderLayout
+from olaflab.training.replay.trace import GradientBlocks, ReplaySchedule, Trace
 from olafswitch.errors import BadInput, OlafError, Problem
 from olaftest.frames import Gradient, OlafFrame
 
@@ -39,17 +39,17 @@ class Receptions:
     segment: Indices
 
 
-def asynchronous(testbed: Testbed) -> Sequence[Cluster]:
+def asynchronous_clusters(testbed: Testbed) -> Sequence[Cluster]:
     """The clusters whose members send to a parameter server, without rounds."""
     return [cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums]
 
 
-def senders(testbed: Testbed) -> Sequence[Member]:
+def sending_workers(testbed: Testbed) -> Sequence[Member]:
     """The workers that a training is replayed by.
 
     Raises BadInput when there are none.
     """
-    found = [worker for cluster in asynchronous(testbed) for worker in cluster.workers]
+    found = [worker for cluster in asynchronous_clusters(testbed) for worker in cluster.workers]
     if not found:
         remedy = "replay into a cluster of mode olaf or fifo"
         raise BadInput(Problem("has no worker that sends to a parameter server", testbed.name, remedy))
@@ -61,7 +61,7 @@ def whole_model(testbed: Testbed) -> int:
 
     Raises BadInput when the testbed does not give it, or they differ.
     """
-    lengths = {cluster.values for cluster in asynchronous(testbed)}
+    lengths = {cluster.values for cluster in asynchronous_clusters(testbed)}
     if len(lengths) != 1 or 0 in lengths:
         remedy = "give every cluster that sends to a parameter server the same `values`"
         raise BadInput(Problem("does not give one length for all models", testbed.name, remedy))
@@ -86,17 +86,19 @@ def values_in(frame_bytes: int, trace: Trace) -> int:
     return values
 
 
-def updates(testbed: Testbed, trace: Trace, schedule: Schedule, blocks: Blocks) -> Iterator[TimedFrame]:
+def encode_updates(
+    testbed: Testbed, trace: Trace, schedule: ReplaySchedule, blocks: GradientBlocks
+) -> Iterator[TimedFrame]:
     """The scheduled updates as frames of the senders, each at its front port and time.
 
     An update is generated when its first frame is sent, so its ``gen_time`` is that virtual time. A gradient
     longer than the trace's repeats it.
     """
-    workers = senders(testbed)
+    workers = sending_workers(testbed)
     ports = [worker.port for worker in workers]
-    sizes, last = blocks.frame_bytes, blocks.segments - 1
+    sizes, last = blocks.frame_bytes, blocks.count_segments - 1
     headers = np.stack(
-        [[_headers(worker, testbed, int(size)) for size in sizes[[0, -1]]] for worker in workers]
+        [[_encode_headers(worker, testbed, int(size)) for size in sizes[[0, -1]]] for worker in workers]
     )
     batch = max(_BATCH_BYTES // int(sizes[0]), 1)
     for start in range(0, len(schedule.time), batch):
@@ -104,11 +106,11 @@ def updates(testbed: Testbed, trace: Trace, schedule: Schedule, blocks: Blocks) 
         segment = schedule.segment[part]
         frames = np.empty((len(segment), sizes[0]), dtype=np.uint8)
         frames[:, : layouts.GRADIENT_OFFSET] = headers[schedule.worker[part], (segment == last).astype(int)]
-        _set(frames, layouts.OLAF, "seq", schedule.seq[part])
-        _set(frames, layouts.OLAF, "segment", segment)
+        _set_field(frames, layouts.OLAF, "seq", schedule.seq[part])
+        _set_field(frames, layouts.OLAF, "segment", segment)
         rewards = trace.reward[schedule.source[part], schedule.update[part]]
-        _set(frames, layouts.OLAF, "reward", rewards.view(np.uint32).astype(np.int64))
-        _set(frames, layouts.OLAF, "gen_time", schedule.generated[part])
+        _set_field(frames, layouts.OLAF, "reward", rewards.view(np.uint32).astype(np.int64))
+        _set_field(frames, layouts.OLAF, "gen_time", schedule.generated[part])
         gradient = trace.gradients(
             schedule.source[part], schedule.update[part], blocks.width, segment * blocks.each
         )
@@ -118,7 +120,7 @@ def updates(testbed: Testbed, trace: Trace, schedule: Schedule, blocks: Blocks) 
             yield TimedFrame(time, ports[row], frame[:size].tobytes())
 
 
-def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
+def collect_receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     """What arrived at the parameter server's port, of all that left the engine.
 
     Raises OlafError when a frame there is not an update of one of the testbed's workers.
@@ -132,7 +134,7 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     head = np.frombuffer(bytes(heads), np.uint8).reshape(len(times), layouts.GRADIENT_OFFSET)
     cluster_of = {int(worker.ip): testbed.cluster_of(worker).number for worker in testbed.workers}
     try:
-        clusters = [cluster_of[address] for address in _number(head[:, _SOURCE_START:][:, :4]).tolist()]
+        clusters = [cluster_of[address] for address in _number_field(head[:, _SOURCE_START:][:, :4]).tolist()]
     except KeyError as error:
         raise OlafError(
             Problem(f"a frame from {error.args[0]:#010x}, no worker, reached the server")
@@ -141,9 +143,9 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     return Receptions(
         time=time,
         cluster=np.array(clusters, dtype=np.int64),
-        count=_get(head, layouts.OLAF, "count"),
-        generated=_nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
-        segment=_get(head, layouts.OLAF, "segment"),
+        count=_get_field(head, layouts.OLAF, "count"),
+        generated=_nearest_time(_get_field(head, layouts.OLAF, "gen_time"), time),
+        segment=_get_field(head, layouts.OLAF, "segment"),
     )
 
 
@@ -157,7 +159,7 @@ def _nearest_time(gen_time: Indices, near: Indices) -> Indices:
     return near - half + 1 + ((gen_time - near + half - 1) % layouts.TIMES)
 
 
-def _headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:
+def _encode_headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:
     server = testbed.parameter_servers[0]
     epoch = testbed.cluster_of(worker).epoch
     frame = OlafFrame(
@@ -175,22 +177,22 @@ def _headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:
     return np.frombuffer(frame.encode()[: layouts.GRADIENT_OFFSET], np.uint8)
 
 
-def _columns(layout: Layout, name: str) -> slice:
+def _header_columns(layout: HeaderLayout, name: str) -> slice:
     start = _OLAF_START + layout.offset(name) // 8
     return slice(start, start + layout.field(name).bits // 8)
 
 
-def _set(frames: Bytes, layout: Layout, name: str, values: Indices) -> None:
-    columns = _columns(layout, name)
+def _set_field(frames: Bytes, layout: HeaderLayout, name: str, values: Indices) -> None:
+    columns = _header_columns(layout, name)
     wide = values.astype(">i8").view(np.uint8).reshape(-1, 8)
     frames[:, columns] = wide[:, 8 - (columns.stop - columns.start) :]
 
 
-def _get(frames: Bytes, layout: Layout, name: str) -> Indices:
-    return _number(frames[:, _columns(layout, name)])
+def _get_field(frames: Bytes, layout: HeaderLayout, name: str) -> Indices:
+    return _number_field(frames[:, _header_columns(layout, name)])
 
 
-def _number(columns: Bytes) -> Indices:
+def _number_field(columns: Bytes) -> Indices:
     total = np.zeros(len(columns), dtype=np.int64)
     for column in columns.T:
         total = total << 8 | column
@@ -220,7 +222,7 @@ class Sums:
         """A line for each frame that is not such a sum, up to a few."""
         self.checked = 0
 
-    def sending(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+    def remember_sent(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         """``frames`` as they are, remembered."""
         for timed in frames:
             frame = OlafFrame.decode(timed.frame)
@@ -229,25 +231,25 @@ class Sums:
             self._waiting.setdefault(key, deque()).append(sent)
             yield timed
 
-    def checking(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+    def check_received(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         """``frames`` as they are, checked."""
         for timed in frames:
             if timed.port == self._port:
-                self._check(timed)
+                self._check_frame(timed)
             yield timed
 
-    def _check(self, timed: TimedFrame) -> None:
+    def _check_frame(self, timed: TimedFrame) -> None:
         frame = OlafFrame.decode(timed.frame)
         if frame.source.ip not in self._cluster_of:
             return  # the measurement tells
         self.checked += 1
         waiting = self._waiting.get((self._cluster_of[frame.source.ip], frame.segment), deque())
         candidates = _up_to(waiting, int(frame.source.ip), frame.gen_time)
-        left = _bits(frame.gradient)
+        left = _canonical_bits(frame.gradient)
         with np.errstate(all="ignore"):
             right = any(
-                count == frame.count and np.array_equal(_bits(total), left)
-                for count, total in _possible(candidates)
+                count == frame.count and np.array_equal(_canonical_bits(total), left)
+                for count, total in _possible_sums(candidates)
             )
         if not right:
             self._wrong += 1
@@ -268,7 +270,7 @@ def _up_to(waiting: deque[_Sent], worker: int, generated: int) -> Sequence[_Sent
     return ()
 
 
-def _possible(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]]:
+def _possible_sums(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]]:
     """(count, sum) for each number of updates that may have been dropped before the first that was kept."""
     for dropped in range(len(candidates)):
         first, *rest = candidates[dropped:]
@@ -282,7 +284,7 @@ def _possible(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]]:
         yield count, total
 
 
-def _bits(values: Gradient) -> npt.NDArray[np.uint32]:
+def _canonical_bits(values: Gradient) -> npt.NDArray[np.uint32]:
     """With the one NaN that the adders give."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32).copy()
     bits[np.isnan(values)] = _NAN

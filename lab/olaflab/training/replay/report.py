@@ -14,8 +14,8 @@ from olafctl.wire.modes import Mode
 from olaflab import pictures
 from olaflab.segments import oldest_segment
 from olaflab.training.replay.frames import Receptions
-from olaflab.training.replay.run import Measurement, Outcome, Setting, cdf, clusters_of
-from olaflab.training.replay.trace import Load, Schedule, Trace
+from olaflab.training.replay.run import Measurement, ReplayOutcome, Setting, clusters_of, cumulative_counts
+from olaflab.training.replay.trace import ReplayLoad, ReplaySchedule, Trace
 
 _SCREENFUL = 20
 
@@ -35,22 +35,22 @@ def mode_text(mode: Mode) -> str:
     return {Mode.OLAF: "Olaf", Mode.FIFO: "FIFO"}[mode]
 
 
-def scenario_text(testbed: Testbed, schedule: Schedule, load: Load) -> str:
+def scenario_text(testbed: Testbed, schedule: ReplaySchedule, load: ReplayLoad) -> str:
     """What a picture shows, in two lines: who sends, and what into."""
     at_once = f", {load.at_once} at a time" if load.at_once else ""
     return (
         f"{testbed.name}: {len(testbed.workers)} workers in {len(testbed.clusters)} clusters{at_once},"
         f" {schedule.updates} updates of {_size_text(load)}\n"
-        f"{_offered(schedule, load):.1f} Gb/s offered on average over a link of {rate_text(load.link)},"
+        f"{_mean_offered(schedule, load):.1f} Gb/s offered on average over a link of {rate_text(load.link)},"
         f" a queue of {testbed.root.slots} slots"
     )
 
 
-def source_text(trace: Trace, schedule: Schedule, workers: int, load: Load) -> str:
+def source_text(trace: Trace, schedule: ReplaySchedule, workers: int, load: ReplayLoad) -> str:
     """What was sent, in a line or two."""
     lines = [
         f"{schedule.updates} updates of {workers} workers in {schedule.duration / 1000:.1f} µs: "
-        f"{_offered(schedule, load):.1f} Gb/s offered on average, each of {_size_text(load)}"
+        f"{_mean_offered(schedule, load):.1f} Gb/s offered on average, each of {_size_text(load)}"
     ]
     if workers > trace.workers:
         lines.append(
@@ -59,7 +59,7 @@ def source_text(trace: Trace, schedule: Schedule, workers: int, load: Load) -> s
     return "\n".join(lines)
 
 
-def table(setting: Setting, figures: Measurement) -> str:
+def format_replay(setting: Setting, figures: Measurement) -> str:
     """One replay: what became of the updates, then the clusters' ages."""
     share = 100 / figures.sent
     lines = [
@@ -68,10 +68,12 @@ def table(setting: Setting, figures: Measurement) -> str:
         f"  received at PS  {figures.received:7}  {share * figures.received:5.1f} %",
         f"  merged          {figures.merged:7}  {share * figures.merged:5.1f} %",
         f"  replaced        {figures.replaced:7}  {share * figures.replaced:5.1f} %",
-        f"  lost            {figures.lost:7}  {share * figures.lost:5.1f} %  {_causes(figures)}".rstrip(),
-        f"  merged updates per frame: {_counts(figures)}",
-        f"  Age-of-Model    average {_us(figures.average_age)}, peak {_us(figures.average_peak)} "
-        f"(means over clusters), Jain {_plain(figures.fairness)}",
+        f"  lost            {figures.lost:7}  {share * figures.lost:5.1f} %"
+        f"  {_format_causes(figures)}".rstrip(),
+        f"  merged updates per frame: {_format_counts(figures)}",
+        f"  Age-of-Model    average {_format_us(figures.average_age)},"
+        f" peak {_format_us(figures.average_peak)} "
+        f"(means over clusters), Jain {_format_plain(figures.fairness)}",
         "",
         *_cluster_lines(figures),
     ]
@@ -109,16 +111,16 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
     }
 
 
-def _offered(schedule: Schedule, load: Load) -> float:
+def _mean_offered(schedule: ReplaySchedule, load: ReplayLoad) -> float:
     """Gb/s, on average from the first frame to the last."""
     return schedule.updates * load.blocks.update_bytes * 8 / max(schedule.duration, 1)
 
 
-def _size_text(load: Load) -> str:
+def _size_text(load: ReplayLoad) -> str:
     blocks = load.blocks
-    if blocks.segments == 1:
+    if blocks.count_segments == 1:
         return f"{blocks.update_bytes} bytes"
-    return f"{blocks.segments} segments, {blocks.update_bytes} bytes"
+    return f"{blocks.count_segments} segments, {blocks.update_bytes} bytes"
 
 
 def _cluster_lines(figures: Measurement) -> list[str]:
@@ -128,8 +130,8 @@ def _cluster_lines(figures: Measurement) -> list[str]:
         shown = tuple(sorted(shown, key=lambda age: -(age.average or float("inf"))))[: _SCREENFUL // 2]
     lines = ["  cluster  received  AoM average   mean peak  highest peak"]
     lines += [
-        f"  {age.cluster:7}  {age.received:8}  {_us(age.average):>11}  {_us(age.mean_peak):>10}"
-        f"  {_us(age.highest_peak):>12}"
+        f"  {age.cluster:7}  {age.received:8}  {_format_us(age.average):>11}  {_format_us(age.mean_peak):>10}"
+        f"  {_format_us(age.highest_peak):>12}"
         for age in shown
     ]
     if len(shown) < len(figures.ages):
@@ -137,20 +139,20 @@ def _cluster_lines(figures: Measurement) -> list[str]:
     return lines
 
 
-def _causes(figures: Measurement) -> str:
+def _format_causes(figures: Measurement) -> str:
     named = [f"{name.removeprefix('dropped_')} {count}" for name, count in figures.causes.items()]
     return f"({', '.join(named)})" if named else ""
 
 
-def _counts(figures: Measurement) -> str:
+def _format_counts(figures: Measurement) -> str:
     return ", ".join(f"{size}: {frames}" for size, frames in figures.counts.items()) or "none"
 
 
-def _us(nanoseconds: float | None) -> str:
+def _format_us(nanoseconds: float | None) -> str:
     return "–" if nanoseconds is None else f"{nanoseconds / 1000:.3f} µs"
 
 
-def _plain(value: float | None) -> str:
+def _format_plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
@@ -167,7 +169,11 @@ _CLOSE_UP = 16
 
 
 def updates_per_frame(
-    outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path
+    outcomes: Sequence[ReplayOutcome],
+    testbed: Testbed,
+    schedule: ReplaySchedule,
+    load: ReplayLoad,
+    *paths: Path,
 ) -> None:
     """The CDF of worker updates per outgoing frame, one curve an outcome (OLAF figure 6).
 
@@ -175,7 +181,7 @@ def updates_per_frame(
     """
     figure = plotting.new_figure(6.8, 4.6)
     axes = figure.subplots()
-    curves = [(outcome, *cdf(outcome.measurement.counts)) for outcome in outcomes]
+    curves = [(outcome, *cumulative_counts(outcome.measurement.counts)) for outcome in outcomes]
     largest = max([1, *(size for _, sizes, _ in curves for size in sizes)])
     for place, (outcome, sizes, shares) in enumerate(curves):
         axes.step(
@@ -200,7 +206,13 @@ def updates_per_frame(
     plotting.save(figure, *paths)
 
 
-def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path) -> None:
+def draw_ages(
+    outcomes: Sequence[ReplayOutcome],
+    testbed: Testbed,
+    schedule: ReplaySchedule,
+    load: ReplayLoad,
+    *paths: Path,
+) -> None:
     """Three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close up.
 
     Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
@@ -223,9 +235,11 @@ def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load
             "label": f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
             "lw": 1.4,
         }
-        mean_age = _mean_age(outcome.receptions, schedule.time, sent_cluster, load.blocks.segments, edges)
+        mean_age = _mean_age(
+            outcome.receptions, schedule.time, sent_cluster, load.blocks.count_segments, edges
+        )
         whole.plot(edges[:-1] / 1e3, mean_age, **style)
-        close.plot(*_sawtooth(outcome.receptions, first, load.blocks.segments, span), **style)
+        close.plot(*_trace_sawtooth(outcome.receptions, first, load.blocks.count_segments, span), **style)
     rates = {outcome.setting.rate for outcome in outcomes if outcome.setting.rate is not None}
     for rate in sorted(rates):
         offered_axes.axhline(rate / 1e9, color="black", lw=1.0, ls="--", label=f"output, {rate_text(rate)}")
@@ -257,7 +271,7 @@ def _mean_age(
     for cluster in np.unique(sent_cluster):
         times = sent[sent_cluster == cluster]
         first, last = int(times.min()), int(times.max())
-        held = _oldest(receptions, int(cluster), segments, first)
+        held = _oldest_of(receptions, int(cluster), segments, first)
         age = aom.age_at(*held, grid, first).astype(np.float64)
         age[(grid < first) | (grid > last)] = np.nan
         rows.append(age)
@@ -282,15 +296,15 @@ def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
     return begin, min(begin + max(width, 1), last + 1)
 
 
-def _sawtooth(
+def _trace_sawtooth(
     receptions: Receptions, cluster: int, segments: int, span: tuple[int, int]
 ) -> tuple[Floats, Floats]:
     """(times, ages) in µs of one cluster's curve within ``span``, in ns."""
-    times, values = aom.ages(*_oldest(receptions, cluster, segments), *span).corners
+    times, values = aom.ages(*_oldest_of(receptions, cluster, segments), *span).corners
     return times / 1e3, values / 1e3
 
 
-def _oldest(
+def _oldest_of(
     receptions: Receptions, cluster: int, segments: int, initial: int | None = None
 ) -> tuple[Indices, Indices]:
     """Generation and delivery of a cluster's oldest segment."""

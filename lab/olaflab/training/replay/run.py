@@ -12,10 +12,17 @@ from olafctl.targets.interface import Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES
 from olafctl.wire.modes import Mode
-from olaflab.fairness import jain
+from olaflab.fairness import jain_index
 from olaflab.segments import ages_of_oldest_segment
-from olaflab.training.replay.frames import Receptions, Sums, asynchronous, receptions, senders, updates
-from olaflab.training.replay.trace import Blocks, Indices, Schedule, Trace
+from olaflab.training.replay.frames import (
+    Receptions,
+    Sums,
+    asynchronous_clusters,
+    collect_receptions,
+    encode_updates,
+    sending_workers,
+)
+from olaflab.training.replay.trace import GradientBlocks, Indices, ReplaySchedule, Trace
 from olafswitch.errors import BadInput, Problem
 
 
@@ -64,15 +71,15 @@ class Measurement:
     @property
     def average_age(self) -> float | None:
         """ns: the mean of the clusters' averages; None when a cluster has none."""
-        return _mean([age.average for age in self.ages])
+        return _mean_or_none([age.average for age in self.ages])
 
     @property
     def average_peak(self) -> float | None:
         """ns: the mean of the clusters' mean peaks; None when a cluster has none."""
-        return _mean([age.mean_peak for age in self.ages])
+        return _mean_or_none([age.mean_peak for age in self.ages])
 
 
-def measure(
+def measure_replay(
     sent_time: Indices,
     sent_cluster: Indices,
     receptions: Receptions,
@@ -91,7 +98,7 @@ def measure(
     causes = {name: counters[name] for name in DISPOSITIONS if name.startswith("dropped_") and counters[name]}
     sizes, frames = np.unique(receptions.count, return_counts=True)
     ages = tuple(
-        _age(int(cluster), sent_time[sent_cluster == cluster], receptions, segments)
+        _mean_age(int(cluster), sent_time[sent_cluster == cluster], receptions, segments)
         for cluster in np.unique(sent_cluster)
     )
     averages = [age.average for age in ages if age.average is not None]
@@ -99,17 +106,19 @@ def measure(
         sent=len(sent_time),
         received=len(receptions.time),
         merged=counters["merged"],
-        replaced=_replaced(counters),
+        replaced=_count_replaced(counters),
         lost=sum(causes.values()),
         causes=causes,
         counts=dict(zip(sizes.tolist(), frames.tolist(), strict=True)),
         ages=ages,
-        fairness=jain(averages) if len(averages) == len(ages) else None,
-        violations=tuple(violations(len(sent_time), receptions, counters, engines)),
+        fairness=jain_index(averages) if len(averages) == len(ages) else None,
+        violations=tuple(find_violations(len(sent_time), receptions, counters, engines)),
     )
 
 
-def violations(sent: int, receptions: Receptions, counters: Mapping[str, int], engines: int = 1) -> list[str]:
+def find_violations(
+    sent: int, receptions: Receptions, counters: Mapping[str, int], engines: int = 1
+) -> list[str]:
     """Every sentence of conservation that does not hold, with its figures."""
     outcomes = sum(counters[name] for name in DISPOSITIONS)
     out, merged, resident = counters["out_updates"], counters["merged"], counters["resident_updates"]
@@ -130,23 +139,23 @@ def violations(sent: int, receptions: Receptions, counters: Mapping[str, int], e
     return [f"{what}: {left} ≠ {right}" for what, left, right in equal if left != right]
 
 
-def cdf(counts: Mapping[int, int]) -> tuple[list[int], list[float]]:
+def cumulative_counts(counts: Mapping[int, int]) -> tuple[list[int], list[float]]:
     """Counts in rising order, and the share of frames with at most as many (OLAF figure 6)."""
     sizes = sorted(counts)
     shares = np.cumsum([counts[size] for size in sizes]) / sum(counts.values())
     return sizes, shares.tolist()
 
 
-def reduction(before: float | None, after: float | None) -> float | None:
+def relative_reduction(before: float | None, after: float | None) -> float | None:
     """Return the share by which ``after`` is less than ``before``; None where either is unknown."""
     return 1 - after / before if before and after is not None else None
 
 
-def _replaced(counters: Mapping[str, int]) -> int:
+def _count_replaced(counters: Mapping[str, int]) -> int:
     return sum(counters[name] for name in DISPOSITIONS if name.startswith("replaced_"))
 
 
-def _age(cluster: int, sent: Indices, receptions: Receptions, segments: int) -> ClusterAge:
+def _mean_age(cluster: int, sent: Indices, receptions: Receptions, segments: int) -> ClusterAge:
     mine = receptions.cluster == cluster
     generated, time, segment = receptions.generated[mine], receptions.time[mine], receptions.segment[mine]
     start, end = int(sent.min()), int(sent.max())
@@ -163,7 +172,7 @@ def _age(cluster: int, sent: Indices, receptions: Receptions, segments: int) -> 
     )
 
 
-def _mean(values: list[float | None]) -> float | None:
+def _mean_or_none(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) and known else None
 
@@ -178,7 +187,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayOutcome:
     """A replay's setting, its figures, and the receptions they come from."""
 
     setting: Setting
@@ -195,14 +204,14 @@ class InVirtualTime(Protocol):
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]: ...
 
 
-def replay(
+def replay_trace(
     running: InVirtualTime,
     testbed: Testbed,
     trace: Trace,
-    schedule: Schedule,
-    blocks: Blocks,
+    schedule: ReplaySchedule,
+    blocks: GradientBlocks,
     setting: Setting,
-) -> Outcome:
+) -> ReplayOutcome:
     """Send the schedule, its gradients in ``blocks``, through a running engine in virtual time.
 
     What leaves is checked against what was sent: every frame is the exact sum of the updates it counts, where
@@ -219,11 +228,13 @@ def replay(
                 remedy="replay smaller frames, or give the testbed's engine more beats",
             )
         )
-    short = [cluster for cluster in asynchronous(testbed) if cluster.segments < blocks.segments]
+    short = [
+        cluster for cluster in asynchronous_clusters(testbed) if cluster.segments < blocks.count_segments
+    ]
     if short:
         raise BadInput(
             Problem(
-                f"{blocks.segments} segments, but cluster {short[0].name} has {short[0].segments}",
+                f"{blocks.count_segments} segments, but cluster {short[0].name} has {short[0].segments}",
                 remedy="give the cluster as many `values` in the testbed, or replay larger frames",
             )
         )
@@ -231,25 +242,27 @@ def replay(
     with ExitStack() as stack:
         for engine, registers in running.queues.items():
             rate = rate_word(setting.rate) if engine == testbed.root.name else registers.read("rate")
-            stack.enter_context(_set(registers, testbed, setting.mode, rate))
-        sent = sums.sending(updates(testbed, trace, schedule, blocks))
-        arrived = receptions(testbed, sums.checking(running.replay(sent)))
-        counters = _counters(running)
+            stack.enter_context(_configured(registers, testbed, setting.mode, rate))
+        sent = sums.remember_sent(encode_updates(testbed, trace, schedule, blocks))
+        arrived = collect_receptions(testbed, sums.check_received(running.replay(sent)))
+        counters = _read_counters(running)
     clusters = clusters_of(testbed)[schedule.worker]
-    figures = measure(
-        schedule.time, clusters, arrived, counters, blocks.segments, engines=len(testbed.engines)
+    figures = measure_replay(
+        schedule.time, clusters, arrived, counters, blocks.count_segments, engines=len(testbed.engines)
     )
     # Partial sums of several engines are added up in an order that what leaves does not show.
     wrong = () if len(testbed.engines) > 1 else sums.wrong
-    return Outcome(setting, replace(figures, violations=(*figures.violations, *wrong)), arrived)
+    return ReplayOutcome(setting, replace(figures, violations=(*figures.violations, *wrong)), arrived)
 
 
 def clusters_of(testbed: Testbed) -> Indices:
     """The cluster of each sender."""
-    return np.array([testbed.cluster_of(worker).number for worker in senders(testbed)], dtype=np.int64)
+    return np.array(
+        [testbed.cluster_of(worker).number for worker in sending_workers(testbed)], dtype=np.int64
+    )
 
 
-def _counters(running: InVirtualTime) -> dict[str, int]:
+def _read_counters(running: InVirtualTime) -> dict[str, int]:
     """What the queues have counted, taken together: what a lower one lets out comes in at the next."""
     together, *others = (registers.read_all() for registers in running.queues.values())
     for own in others:
@@ -260,11 +273,11 @@ def _counters(running: InVirtualTime) -> dict[str, int]:
 
 
 @contextmanager
-def _set(registers: Registers, testbed: Testbed, mode: Mode, rate_now: int) -> Iterator[None]:
+def _configured(registers: Registers, testbed: Testbed, mode: Mode, rate_now: int) -> Iterator[None]:
     rate, settings = registers.read("rate"), registers.settings()
     try:
         registers.write("rate", rate_now)
-        for cluster in asynchronous(testbed):
+        for cluster in asynchronous_clusters(testbed):
             last = cluster.first + cluster.segments - 1
             for part in settings:
                 if part.first <= last and cluster.first <= part.last:

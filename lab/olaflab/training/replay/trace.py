@@ -87,7 +87,7 @@ class Trace:
         return np.asarray(self.pool[rows[:, None], columns] * scale[:, None], dtype=np.float32)
 
 
-def quantise(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
+def quantise_gradient(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
     """A gradient's direction in 8 bits a value: scaled so that the largest magnitude is 127."""
     largest = float(np.abs(gradient).max())
     if largest == 0:
@@ -95,7 +95,7 @@ def quantise(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
     return np.asarray(np.rint(gradient * (_LEVELS / largest)), dtype=np.int8)
 
 
-def save(trace: Trace, path: Path) -> None:
+def save_trace(trace: Trace, path: Path) -> None:
     """Write a trace; ``path`` appears only when it is complete.
 
     Raises OlafError when it cannot be written.
@@ -112,7 +112,7 @@ def save(trace: Trace, path: Path) -> None:
         raise OlafError(Problem(f"cannot write the trace: {error.strerror}", str(path))) from error
 
 
-def load(path: Path) -> Trace:
+def load_trace(path: Path) -> Trace:
     """Read and check a trace.
 
     Raises BadInput when the file is missing, is not a trace, or holds what no recording could.
@@ -127,11 +127,11 @@ def load(path: Path) -> Trace:
         raise BadInput(
             Problem("is not an Olaf trace", str(path), "`olaflab record` makes one; see docs/traces.md")
         ) from error
-    _check(path, header, arrays)
+    _check_arrays(path, header, arrays)
     return Trace(header, **arrays)
 
 
-def _check(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None:
+def _check_arrays(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None:
     where = str(path)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise BadInput(Problem("is not an Olaf trace", where, "`olaflab record` makes one"))
@@ -157,7 +157,7 @@ def _check(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None
 
 
 @dataclass(frozen=True)
-class Blocks:
+class GradientBlocks:
     """A gradient of ``values`` values as segments of ``each`` values; the last one may be shorter."""
 
     values: int
@@ -169,7 +169,7 @@ class Blocks:
         return min(self.each, self.values)
 
     @property
-    def segments(self) -> int:
+    def count_segments(self) -> int:
         """How many there are."""
         return -(-self.values // self.each)
 
@@ -181,13 +181,13 @@ class Blocks:
     @property
     def frame_bytes(self) -> Indices:
         """Bytes of each segment's frame."""
-        values = np.full(self.segments, self.width, dtype=np.int64)
-        values[-1] = self.values - (self.segments - 1) * self.each
+        values = np.full(self.count_segments, self.width, dtype=np.int64)
+        values[-1] = self.values - (self.count_segments - 1) * self.each
         return GRADIENT_OFFSET + 4 * values
 
 
 @dataclass(frozen=True)
-class Schedule:
+class ReplaySchedule:
     """Frames in the order they are sent, one for each segment of each update; arrays of one length."""
 
     time: Indices
@@ -217,7 +217,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Load:
+class ReplayLoad:
     """How a trace is put on the wire."""
 
     offered: float
@@ -234,13 +234,15 @@ class Load:
     """Values of a whole gradient, sent in segments; None: as many as fit one frame."""
 
     @property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> GradientBlocks:
         """How a gradient is divided into frames."""
         each = (self.frame_bytes - GRADIENT_OFFSET) // 4
-        return Blocks(each if self.model is None else self.model, each)
+        return GradientBlocks(each if self.model is None else self.model, each)
 
 
-def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None = None) -> Schedule:
+def schedule_updates(
+    trace: Trace, cluster_of: Indices, load: ReplayLoad, updates: int | None = None
+) -> ReplaySchedule:
     """The trace's updates as a testbed's workers send them; ``updates`` keeps each worker's first ones.
 
     ``cluster_of`` has one entry a worker. Time is scaled by one factor, so that all frames together take as
@@ -259,23 +261,23 @@ def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None 
         )
     if load.link < load.offered:
         raise BadInput(Problem("the workers' link is slower than what they offer", remedy="raise the link"))
-    time, source, update = spread(trace, len(cluster_of))
+    time, source, update = spread_times(trace, len(cluster_of))
     time, update = time[:, :kept], update[:, :kept]
     if load.at_once is not None:
-        time = time + _begins(time, cluster_of, load.at_once, load.order)[:, None]
+        time = time + _begin_times(time, cluster_of, load.at_once, load.order)[:, None]
     sizes = load.blocks.frame_bytes
     span = time.size * load.blocks.update_bytes * 8 / load.offered * 1e9
     first, last = int(time.min()), int(time.max())
     if last == first:
         raise BadInput(Problem("a single update has no rate", remedy="replay at least two"))
     wanted = np.asarray((time - first) * (span / (last - first)), dtype=np.float64)
-    frames = _frames(wanted, sizes, load.link)
+    frames = _schedule_frames(wanted, sizes, load.link)
     order = np.argsort(frames, axis=None, kind="stable")
     row, seq, segment = np.unravel_index(order, frames.shape)
-    sent = serialised(frames.ravel()[order], sizes[segment] * 8 / load.link * 1e9)
+    sent = serialise_times(frames.ravel()[order], sizes[segment] * 8 / load.link * 1e9)
     generated = np.empty(wanted.shape, dtype=np.int64)
     generated[row[segment == 0], seq[segment == 0]] = sent[segment == 0]
-    return Schedule(
+    return ReplaySchedule(
         time=sent,
         worker=row.astype(np.int64),
         seq=seq.astype(np.int64),
@@ -286,7 +288,7 @@ def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None 
     )
 
 
-def _frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: float) -> npt.NDArray[np.float64]:
+def _schedule_frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: float) -> npt.NDArray[np.float64]:
     """When the frames (W, U, segments) of updates (W, U) are ready at their workers."""
     if len(sizes) == 1:
         return wanted[:, :, None]
@@ -296,7 +298,7 @@ def _frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: float) -> npt
     return np.asarray(begins[:, :, None] + np.arange(len(sizes)) * width, dtype=np.float64)
 
 
-def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None) -> Indices:
+def _begin_times(time: Indices, cluster_of: Indices, at_once: int, order: int | None) -> Indices:
     """When each worker (W) begins, so that ``at_once`` clusters train at a time, in rising order.
 
     Trainings of different clusters know nothing of each other, so each can begin at any time.
@@ -314,14 +316,14 @@ def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None)
     return begins
 
 
-def serialised(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
+def serialise_times(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
     """Rising times no earlier than ``wanted``, each as early as can be ``widths`` ns after its predecessor
     of that width."""
     slots = np.cumsum(widths) - widths
     return np.asarray(np.rint(slots + np.maximum.accumulate(wanted - slots)), dtype=np.int64)
 
 
-def spread(trace: Trace, workers: int) -> tuple[Indices, Indices, Indices]:
+def spread_times(trace: Trace, workers: int) -> tuple[Indices, Indices, Indices]:
     """Times (workers, U), the recorded worker of each row, and its recorded updates (workers, U).
 
     Up to W workers are the recorded ones. Beyond, worker k is recorded worker k mod W turned round by

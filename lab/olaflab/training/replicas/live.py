@@ -14,10 +14,17 @@ from olaf.transport.udp import UdpPort
 
 from olafctl.membership.model import Member as Worker
 from olafctl.testbed.model import Testbed
-from olaflab.training.cosim.medium import address
+from olaflab.training.cosim.medium import address_of
 from olaflab.training.replicas.lossy import LossyPort
-from olaflab.training.replicas.plan import End, Outcome, Plan, Task, ended, replica
-from olafswitch.ports.namespace import within
+from olaflab.training.replicas.plan import (
+    MemberEnd,
+    MemberTask,
+    ReplicaOutcome,
+    ReplicaPlan,
+    make_replica,
+    summarise_member,
+)
+from olafswitch.ports.namespace import run_within
 
 _TO_BEGIN, _TO_END = 60.0, 60.0
 """Seconds until a member has joined, and for all to have the same results at the end."""
@@ -26,21 +33,21 @@ _STEPS = 10
 _SLICE = 1.0
 
 
-class Team:
+class ReplicaTeam:
     """The processes of a run; a context manager that leaves none behind."""
 
-    def __init__(self, bed: Testbed, plan: Plan, namespaces: Mapping[str, str | None]) -> None:
+    def __init__(self, bed: Testbed, plan: ReplicaPlan, namespaces: Mapping[str, str | None]) -> None:
         """``namespaces`` are the workers' by name, None this process's own."""
         self._bed, self._plan, self._namespaces = bed, plan, namespaces
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         self._lives = [0] * plan.members
         self._processes: dict[int, tuple[BaseProcess, Connection]] = {}
-        self._ends: dict[int, End] = {}
+        self._ends: dict[int, MemberEnd] = {}
         self._problems: dict[int, str] = {}
         self._steps: dict[int, int] = {}
 
-    def __enter__(self) -> "Team":
+    def __enter__(self) -> "ReplicaTeam":
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -51,55 +58,57 @@ class Team:
                 process.kill()
                 process.join()
 
-    def run(self, seconds: float, progress: Callable[[str], None]) -> Outcome:
+    def run_plan(self, seconds: float, progress: Callable[[str], None]) -> ReplicaOutcome:
         """The whole plan, in at most so many seconds."""
         end = time.monotonic() + seconds
-        for member in self._plan.first:
-            self._begin(member)
+        for member in self._plan.first_members:
+            self._begin_member(member)
         events = self._plan.events
         started: float | None = None
         while len(self._ends) + len(self._problems) < self._plan.members and time.monotonic() < end:
-            self._listen(_SLICE)
+            self._listen_for(_SLICE)
             furthest = max(self._steps.values(), default=0)
             started = time.monotonic() if started is None and furthest else started
             while events and furthest >= events[0][0]:
                 steps, what, member = events.pop(0)
-                progress(f"{what} {self._name(member)} after {steps} steps")
-                self._kill(member) if what == "kill" else self._begin(member)
+                progress(f"{what} {self._member_name(member)} after {steps} steps")
+                self._kill_member(member) if what == "kill" else self._begin_member(member)
             if self._problems and not events:
                 break
-        outcome = Outcome(time.monotonic() - (started or end))
+        outcome = ReplicaOutcome(time.monotonic() - (started or end))
         outcome.ends = [end for _, end in sorted(self._ends.items())]
         outcome.problems = [
-            f"{self._name(member)}: {message}" for member, message in sorted(self._problems.items())
+            f"{self._member_name(member)}: {message}" for member, message in sorted(self._problems.items())
         ]
-        missing = [self._name(member) for member in self._processes if member not in self._ends]
+        missing = [self._member_name(member) for member in self._processes if member not in self._ends]
         outcome.problems += [f"{name} did not end in {seconds:g} s" for name in missing]
         return outcome
 
-    def _name(self, member: int) -> str:
+    def _member_name(self, member: int) -> str:
         return self._bed.clusters[0].workers[member].name
 
-    def _begin(self, member: int) -> None:
+    def _begin_member(self, member: int) -> None:
         self._lives[member] += 1
         worker = self._bed.clusters[0].workers[member]
         ours, theirs = self._context.Pipe()
         namespace, life = self._namespaces[worker.name], self._lives[member]
         process = self._context.Process(
-            target=_run, args=(self._bed, self._plan, worker, member, life, namespace, theirs), daemon=True
+            target=_run_member,
+            args=(self._bed, self._plan, worker, member, life, namespace, theirs),
+            daemon=True,
         )
         process.start()
         theirs.close()
         self._processes[member] = process, ours
 
-    def _kill(self, member: int) -> None:
+    def _kill_member(self, member: int) -> None:
         process, pipe = self._processes.pop(member)
         process.kill()
         process.join()
         pipe.close()
         self._steps.pop(member, None)
 
-    def _listen(self, seconds: float) -> None:
+    def _listen_for(self, seconds: float) -> None:
         pipes = {
             pipe: member for member, (_, pipe) in self._processes.items() if member not in self._problems
         }
@@ -111,7 +120,7 @@ class Team:
             except (EOFError, OSError):
                 self._problems[member] = "it has died"
                 continue
-            if isinstance(message, End):
+            if isinstance(message, MemberEnd):
                 self._ends[member] = message
             elif isinstance(message, int):
                 self._steps[member] = message
@@ -119,26 +128,38 @@ class Team:
                 self._problems[member] = str(message)
 
 
-def _run(
-    bed: Testbed, plan: Plan, worker: Worker, member: int, life: int, namespace: str | None, pipe: Connection
+def _run_member(
+    bed: Testbed,
+    plan: ReplicaPlan,
+    worker: Worker,
+    member: int,
+    life: int,
+    namespace: str | None,
+    pipe: Connection,
 ) -> None:
     """A member's process; it stays until the parent closes the pipe, since others may lack what it has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(BrokenPipeError):
         try:
-            _train(bed, plan, worker, member, life, namespace, pipe)
+            _train_member(bed, plan, worker, member, life, namespace, pipe)
         except (SdkError, OSError, ValueError) as error:
             pipe.send(str(error))
 
 
-def _train(
-    bed: Testbed, plan: Plan, worker: Worker, member: int, life: int, namespace: str | None, pipe: Connection
+def _train_member(
+    bed: Testbed,
+    plan: ReplicaPlan,
+    worker: Worker,
+    member: int,
+    life: int,
+    namespace: str | None,
+    pipe: Connection,
 ) -> None:
-    socket = within(namespace, lambda: UdpPort(address(worker)))
+    socket = run_within(namespace, lambda: UdpPort(address_of(worker)))
     port = LossyPort(socket, plan.loss, 1000 * life + member)
-    task = Task(plan, member, life)
+    task = MemberTask(plan, member, life)
     random = np.random.default_rng((plan.seed, 3, member, life))
-    one = replica(bed, plan, worker, task, port=port)
+    one = make_replica(bed, plan, worker, task, port=port)
     try:
         one.begin(_TO_BEGIN)
         reported = 0
@@ -153,7 +174,7 @@ def _train(
                 reported = one.version
                 pipe.send(reported)
         one.linger(_TO_END)
-        pipe.send(ended(worker.name, one, port))
+        pipe.send(summarise_member(worker.name, one, port))
         with suppress(EOFError, OSError):
             pipe.recv()  # until the parent closes it
     finally:

@@ -30,7 +30,7 @@ class _Link:
                 else:
                     deliver()
 
-    def flush(self) -> None:
+    def flush_delayed(self) -> None:
         """Deliver what was delayed."""
         delayed, self._delayed = self._delayed, []
         for deliver in delayed:
@@ -112,6 +112,6 @@ class _Receiver:
             self._port.into.carry(lambda: self._party.receive(Run(memoryview(copy)), source))  # noqa: B023
 
     def tick(self) -> float | None:
-        self._port.out.flush()
-        self._port.into.flush()
+        self._port.out.flush_delayed()
+        self._port.into.flush_delayed()
         return self._party.tick()

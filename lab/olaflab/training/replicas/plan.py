@@ -14,10 +14,10 @@ from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.membership.model import Member as Worker
 from olafctl.targets.interface import VirtualTime
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaflab.training.replicas.lossy import LossyPort
 from olafswitch.errors import BadInput, Problem
 
@@ -27,7 +27,7 @@ _RATE = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReplicaPlan:
     """A run; times in seconds."""
 
     members: int
@@ -61,13 +61,13 @@ class Plan:
         return sorted(found)
 
     @property
-    def first(self) -> list[int]:
+    def first_members(self) -> list[int]:
         """Members that are there from the beginning."""
         return list(range(self.members - self.late))
 
 
 @dataclass(frozen=True)
-class End:
+class MemberEnd:
     """What became of one member."""
 
     name: str
@@ -84,12 +84,12 @@ class End:
 
 
 @dataclass
-class Outcome:
+class ReplicaOutcome:
     """A run."""
 
     seconds: float
     """From the first step to the last."""
-    ends: list[End] = field(default_factory=list)
+    ends: list[MemberEnd] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Members that failed, and why."""
 
@@ -103,12 +103,12 @@ class Outcome:
         """Histogram over all members."""
         return [sum(column) for column in zip(*(end.histogram for end in self.ends), strict=True)]
 
-    def total(self, counter: str) -> int:
+    def total_of(self, counter: str) -> int:
         """Over all members."""
         return sum(end.counters[counter] for end in self.ends)
 
 
-def testbed(plan: Plan, transport: str, mode: Mode = Mode.ISWITCH_ASYNC) -> Testbed:
+def make_testbed(plan: ReplicaPlan, transport: str, mode: Mode = Mode.ISWITCH_ASYNC) -> Testbed:
     """Describe one engine, or two below a third one. Raises BadInput for an impossible plan."""
     if plan.members < 2 + plan.kill + plan.late:
         remedy = "give more --members, or leave out --kill or --late"
@@ -130,7 +130,7 @@ parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
   - {{count: 1, workers: {plan.members}, name: replica, ports: 1-{plan.members}, ip: 10.0.1.1, {shape}}}
 """
-        return load(f"{NAME}.yaml", text)
+        return load_testbed(f"{NAME}.yaml", text)
     left = -(-plan.members // 2)
     racks = [range(left), range(left, plan.members)]
     engines = "".join(
@@ -166,13 +166,13 @@ clusters:
     {shape.replace(", ", f"{chr(10)}    ")}
     workers:{workers}
 """
-    return load(f"{NAME}.yaml", text)
+    return load_testbed(f"{NAME}.yaml", text)
 
 
-class Task:
+class MemberTask:
     """What one member computes: the way to a target, which all share, with noise of its own."""
 
-    def __init__(self, plan: Plan, member: int, life: int) -> None:
+    def __init__(self, plan: ReplicaPlan, member: int, life: int) -> None:
         """``life``: how often this member has begun."""
         self.first = np.random.default_rng(plan.seed).standard_normal(plan.values).astype(np.float32)
         self._target = np.random.default_rng((plan.seed, 1)).standard_normal(plan.values).astype(np.float32)
@@ -186,15 +186,15 @@ class Task:
         return gradient
 
 
-def replica(bed: Testbed, plan: Plan, worker: Worker, task: Task, **more: Any) -> Replica:
+def make_replica(bed: Testbed, plan: ReplicaPlan, worker: Worker, task: MemberTask, **more: Any) -> Replica:
     """A member of the testbed's cluster at a worker's address."""
     (cluster,) = bed.clusters
     assert bed.root.address is not None
-    everyone = [address(each) for each in cluster.workers]
+    everyone = [address_of(each) for each in cluster.workers]
     return Replica(
         f"{bed.root.address}:{bed.udp_port}",
         task.trained,
-        peers=[each for each in everyone if each != address(worker)],
+        peers=[each for each in everyone if each != address_of(worker)],
         h=plan.h,
         staleness=plan.staleness,
         until=plan.results,
@@ -204,14 +204,14 @@ def replica(bed: Testbed, plan: Plan, worker: Worker, task: Task, **more: Any) -
     )
 
 
-def ended(name: str, member: Replica, port: LossyPort) -> End:
+def summarise_member(name: str, member: Replica, port: LossyPort) -> MemberEnd:
     """Summarise what became of a member."""
     version, weights = member.weights()
     counters = {**asdict(member.counters), **asdict(member.gaps), "served": member.served}
     commits = asdict(member.commits)
     histogram = commits.pop("histogram")
     digest = hashlib.sha256(weights.tobytes()).hexdigest()
-    return End(
+    return MemberEnd(
         name,
         version,
         digest,
@@ -229,9 +229,12 @@ _LONGEST, _AFTER = 3600.0, 60.0
 """Virtual seconds for the training, and until all that ended know of one another that they did."""
 
 
-def run(
-    engine: VirtualTime, bed: Testbed, plan: Plan, task: Callable[[Plan, int, int], Task] = Task
-) -> Outcome:
+def run_virtual(
+    engine: VirtualTime,
+    bed: Testbed,
+    plan: ReplicaPlan,
+    task: Callable[[ReplicaPlan, int, int], MemberTask] = MemberTask,
+) -> ReplicaOutcome:
     """Run the whole plan; ``task`` makes what a member computes, of its number and its life's."""
     network = VirtualNetwork(EngineMedium(engine, bed), epoch=_BEGINNING)
     (cluster,) = bed.clusters
@@ -250,28 +253,28 @@ def run(
             lives[member],
         )
 
-    for member in plan.first:
+    for member in plan.first_members:
         begin(member)
     network.run(_LONGEST, lambda: all(script.replica.version for script in scripts.values()))
     started = network.time
     for steps, what, member in plan.events:
-        network.run(started + _LONGEST, partial(_reached, scripts, steps))
+        network.run(started + _LONGEST, partial(_reached_steps, scripts, steps))
         if what == "kill":
             scripts.pop(member).kill()
         else:
             begin(member)
-    network.run(started + _LONGEST, lambda: all(script.over for script in scripts.values()))
-    outcome = Outcome(network.time - started)
+    network.run(started + _LONGEST, lambda: all(script.has_ended for script in scripts.values()))
+    outcome = ReplicaOutcome(network.time - started)
     network.run(network.time + _AFTER, lambda: all(script.replica.level for script in scripts.values()))
     for _, script in sorted(scripts.items()):
         if script.replica.failure is not None:
             outcome.problems.append(f"{script.name}: {script.replica.failure}")
-        outcome.ends.append(ended(script.name, script.replica, script.port))
+        outcome.ends.append(summarise_member(script.name, script.replica, script.port))
         script.replica.close()
     return outcome
 
 
-def _reached(scripts: "dict[int, _Script]", steps: int) -> bool:
+def _reached_steps(scripts: "dict[int, _Script]", steps: int) -> bool:
     return max(script.replica.version for script in scripts.values()) >= steps
 
 
@@ -282,9 +285,9 @@ class _Script:
         self,
         network: VirtualNetwork,
         bed: Testbed,
-        plan: Plan,
+        plan: ReplicaPlan,
         worker: Worker,
-        task: Task,
+        task: MemberTask,
         member: int,
         life: int,
     ) -> None:
@@ -294,16 +297,16 @@ class _Script:
         self._random = np.random.default_rng((plan.seed, 3, member, life))
         self._computing, self._alive = False, True
         self.port = LossyPort(
-            network.port(address(worker)),
+            network.port(address_of(worker)),
             plan.loss,
             1000 * life + member,
             double=plan.double,
             delay=plan.double,
         )
-        self.replica = replica(bed, plan, worker, self._task, port=self.port, stepped=self._soon)
+        self.replica = make_replica(bed, plan, worker, self._task, port=self.port, stepped=self._compute_soon)
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has ended, one way or the other."""
         return self.replica.done or self.replica.failure is not None
 
@@ -312,20 +315,20 @@ class _Script:
         self._alive = False
         self.port.close()
 
-    def _soon(self) -> None:
-        self._network.at(self._network.time, self._compute)
+    def _compute_soon(self) -> None:
+        self._network.at(self._network.time, self._compute_gradient)
 
-    def _compute(self) -> None:
+    def _compute_gradient(self) -> None:
         if self._computing or not self._alive or not self.replica.ready:
             return
         self._computing = True
         version, weights = self.replica.weights()
         gradient = self._task.gradient(weights)
         busy = self._plan.pace * self._random.uniform(0.7, 1.3)
-        self._network.at(self._network.time + busy, partial(self._commit, gradient, version))
+        self._network.at(self._network.time + busy, partial(self._commit_gradient, gradient, version))
 
-    def _commit(self, gradient: Vector, version: int) -> None:
+    def _commit_gradient(self, gradient: Vector, version: int) -> None:
         self._computing = False
         if self._alive and self.replica.failure is None:
             self.replica.commit(gradient, version)
-            self._compute()
+            self._compute_gradient()

@@ -17,9 +17,9 @@ from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import segment_values
 from olafctl.wire.modes import Mode
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaflab.training.replicas.lossy import LossyPort
-from olaflab.training.replicas.plan import Plan, Task, run, testbed
+from olaflab.training.replicas.plan import MemberTask, ReplicaPlan, make_testbed, run_virtual
 from olafswitch.errors import OlafError, Problem
 from olaftest.deployment import using_hosts
 
@@ -73,8 +73,8 @@ class NumberedFigures:
     """Updates that the root's queue dropped."""
 
 
-def _plan(results: int, chance: float, seed: int, levels: int = 1) -> Plan:
-    return Plan(
+def _make_plan(results: int, chance: float, seed: int, levels: int = 1) -> ReplicaPlan:
+    return ReplicaPlan(
         members=MEMBERS, results=results, values=_VALUES, h=MEMBERS, staleness=3, loss=chance, kill=False,
         late=False, levels=levels, pace=0.001, seed=seed, target="twin", double=chance,
     )  # fmt: skip
@@ -85,13 +85,13 @@ def sum_rounds(rounds: int, chance: float, seed: int, progress: Progress) -> Rou
 
     Raises OlafError when a member's sum is not exact, or a round does not end.
     """
-    bed = testbed(_plan(rounds, chance, seed), "unix", Mode.ISWITCH)
+    bed = make_testbed(_make_plan(rounds, chance, seed), "unix", Mode.ISWITCH)
     with using_hosts(bed, progress, False) as (_, running, _), closing(running.virtual_time()) as engine:
         network = VirtualNetwork(EngineMedium(engine, bed))
-        ports, members = _members(network, bed, chance, seed)
+        ports, members = _make_members(network, bed, chance, seed)
         draw = np.random.default_rng(seed)
         for first in range(0, rounds, _BATCH):
-            _reduce(network, members, draw, min(_BATCH, rounds - first))
+            _reduce_batch(network, members, draw, min(_BATCH, rounds - first))
         return RoundFigures(
             rounds=rounds,
             lost=sum(port.lost for port in ports),
@@ -102,15 +102,15 @@ def sum_rounds(rounds: int, chance: float, seed: int, progress: Progress) -> Rou
             resent=sum(each.counters.helped for each in members),
             resets=sum(each.counters.remade for each in members),
             milliseconds=network.time * 1e3,
-            counters=_counters(running, "dropped_", "appended", "merged", "out_updates"),
+            counters=_read_counters(running, "dropped_", "appended", "merged", "out_updates"),
         )
 
 
-def _members(
+def _make_members(
     network: VirtualNetwork, bed: Testbed, chance: float, seed: int
 ) -> tuple[list[LossyPort], list[Rounds]]:
     (cluster,) = bed.clusters
-    places = [address(worker) for worker in cluster.workers]
+    places = [address_of(worker) for worker in cluster.workers]
     ports = [
         LossyPort(network.port(place), chance, 100 * seed + number, double=chance, delay=chance)
         for number, place in enumerate(places)
@@ -129,7 +129,9 @@ def _members(
     ]
 
 
-def _reduce(network: VirtualNetwork, members: list[Rounds], draw: np.random.Generator, rounds: int) -> None:
+def _reduce_batch(
+    network: VirtualNetwork, members: list[Rounds], draw: np.random.Generator, rounds: int
+) -> None:
     vectors = draw.integers(-1000, 1000, (rounds, len(members), _VALUES)).astype(np.float32)
     expected = vectors.sum(axis=1)
     started = [each.start(vectors[turn, n]) for n, each in enumerate(members) for turn in range(rounds)]
@@ -150,35 +152,35 @@ def sum_numbered(results: int, levels: int, chance: float, seed: int, progress: 
     Raises OlafError when a result is not the exact sum of H contributions that no other has, or members end
     with other results.
     """
-    plan = _plan(results, chance, seed, levels)
-    bed = testbed(plan, "unix")
+    plan = _make_plan(results, chance, seed, levels)
+    bed = make_testbed(plan, "unix")
     tasks: list[Numbered] = []
 
-    def task(plan: Plan, member: int, life: int) -> Task:
+    def task(plan: ReplicaPlan, member: int, life: int) -> MemberTask:
         tasks.append(Numbered(plan, member, bed.clusters[0].segments))
         return tasks[-1]
 
     with using_hosts(bed, progress, False) as (_, running, _), closing(running.virtual_time()) as engine:
-        outcome = run(engine, bed, plan, task)
+        outcome = run_virtual(engine, bed, plan, task)
         if not outcome.equal:
             raise OlafError(*outcome.problems, "the members' results differ")
         return NumberedFigures(
-            contributions=outcome.total("commits"),
+            contributions=outcome.total_of("commits"),
             sent=sum(end.sent for end in outcome.ends),
             lost=sum(end.lost for end in outcome.ends),
             doubled=sum(end.doubled for end in outcome.ends),
             results=results,
             taken=max(len(each.taken) for each in tasks),
-            helped=outcome.total("helped"),
+            helped=outcome.total_of("helped"),
             void=max(end.counters["voids"] for end in outcome.ends),
-            counters=_counters(running, "dropped_"),
+            counters=_read_counters(running, "dropped_"),
         )
 
 
-class Numbered(Task):
+class Numbered(MemberTask):
     """A member whose contributions are numbered by their values, and a model that takes every sum apart."""
 
-    def __init__(self, plan: Plan, member: int, segments: int) -> None:
+    def __init__(self, plan: ReplicaPlan, member: int, segments: int) -> None:
         self.first = np.zeros(plan.values, np.float32)
         self.trained = self
         self.taken: set[tuple[int, int, int]] = set()
@@ -193,12 +195,12 @@ class Numbered(Task):
         found, number = self.first.copy(), self._number
         for segment, place in enumerate(self._slices):
             block = found[place]
-            block[:_CHECKS] = self._checks(segment, self._member, number)
+            block[:_CHECKS] = self._draw_checks(segment, self._member, number)
             block[_CHECKS + self._member * _PLACES + number % _PLACES] = 1
         self._number += 1
         return found
 
-    def _checks(self, segment: int, member: int, number: int) -> list[int]:
+    def _draw_checks(self, segment: int, member: int, number: int) -> list[int]:
         """Draw numbers of few enough bits that sums of them are exact."""
         key = f"{self._plan.seed} {segment} {member} {number}"
         drawn = random.Random(key).getrandbits(16 * _CHECKS)
@@ -235,7 +237,7 @@ class Numbered(Task):
                 raise OlafError(Problem(f"has contribution {number} of member {member} again", where))
             self.taken.add((segment, member, number))
             self._newest[segment, member] = max(self._newest[segment, member], number)
-            expected += self._checks(segment, member, number)
+            expected += self._draw_checks(segment, member, number)
         if not (expected == block[:_CHECKS]).all():
             raise OlafError(Problem("is not the exact sum of its contributions", where))
 
@@ -248,6 +250,6 @@ class Numbered(Task):
         self._newest = newest.reshape(self._newest.shape).copy()
 
 
-def _counters(running: Running, *names: str) -> dict[str, int]:
+def _read_counters(running: Running, *names: str) -> dict[str, int]:
     counted = of_root(running.queues).read_all()
     return {name: value for name, value in sorted(counted.items()) if value and name.startswith(names)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from olaflab.training.staled.layers import Array, Network
+from olaflab.training.staled.layers import Array, LayeredNetwork
 
 
 class Deterministic:
@@ -18,12 +18,12 @@ class Deterministic:
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
         hidden = (self._HIDDEN, self._HIDDEN)
-        self._actor = Network(self._INPUTS, *hidden, self._ACTIONS, rectified=True)
-        self._critic = Network(self._INPUTS + self._ACTIONS, *hidden, 1, rectified=True)
+        self._actor = LayeredNetwork(self._INPUTS, *hidden, self._ACTIONS, rectified=True)
+        self._critic = LayeredNetwork(self._INPUTS + self._ACTIONS, *hidden, 1, rectified=True)
         import gymnasium  # here, because who shows what was learnt need not have it
 
         self._environment = gymnasium.make(self._NAME, disable_env_checker=True)
-        self._state = self._seen(self._environment.reset(seed=seed)[0])
+        self._state = self._replay_rows(self._environment.reset(seed=seed)[0])
         self._return = 0.0
         width = 2 * self._INPUTS + self._ACTIONS + 1
         self._memory, self._held = np.zeros((self._MEMORY, width), np.float32), 0
@@ -45,16 +45,16 @@ class Deterministic:
             self._target = weights.copy()
             # Not as many in all, so that the workers' episodes do not end together.
             for _ in range(self._random.integers(self._RANDOM, 2 * self._RANDOM)):
-                self._step(self._random.uniform(-1, 1, self._ACTIONS).astype(np.float32))
-        actor, critic = self._split(weights)
+                self._step_environment(self._random.uniform(-1, 1, self._ACTIONS).astype(np.float32))
+        actor, critic = self._split_weights(weights)
         noise = self._NOISE * self._random.standard_normal(self._ACTIONS).astype(np.float32)
-        self._step((np.tanh(self._actor.forward(actor, self._state)[-1]) + noise).clip(-1, 1))
+        self._step_environment((np.tanh(self._actor.forward(actor, self._state)[-1]) + noise).clip(-1, 1))
         rows = self._memory[self._random.integers(0, min(self._held, self._MEMORY), self._ROWS)]
         states, after, others = np.split(rows, (self._INPUTS, 2 * self._INPUTS), axis=1)
         gradient = np.zeros_like(weights)
-        of_actor, of_critic = self._split(gradient)
+        of_actor, of_critic = self._split_weights(gradient)
         layers = self._critic.forward(critic, np.hstack([states, others[:, :-1]]))
-        errors = layers[-1] - others[:, -1:] - self._GAMMA * self._following(after)
+        errors = layers[-1] - others[:, -1:] - self._GAMMA * self._follow_targets(after)
         self._critic.backward(critic, layers, errors / self._ROWS, of_critic)
         layers = self._actor.forward(actor, states)
         actions = np.tanh(layers[-1])
@@ -64,16 +64,16 @@ class Deterministic:
         self._target += self._TARGET * (weights - self._target)
         return gradient
 
-    def _following(self, after: Array) -> Array:
+    def _follow_targets(self, after: Array) -> Array:
         assert self._target is not None
-        actor, critic = self._split(self._target)
+        actor, critic = self._split_weights(self._target)
         actions = np.tanh(self._actor.forward(actor, after)[-1])
         return self._critic.forward(critic, np.hstack([after, actions]))[-1]
 
-    def _step(self, action: Array) -> None:
+    def _step_environment(self, action: Array) -> None:
         """An episode is never over but for its length, so what follows always counts."""
         after, reward, _, cut, _ = self._environment.step(action)
-        after = self._seen(after)
+        after = self._replay_rows(after)
         place = self._held % self._MEMORY
         self._memory[place] = np.concatenate([self._state, after, action, np.array([reward], np.float32)])
         self._held += 1
@@ -81,11 +81,11 @@ class Deterministic:
         self._state = after
         if cut:
             self.returns.append(self._return)
-            self._state, self._return = self._seen(self._environment.reset()[0]), 0.0
+            self._state, self._return = self._replay_rows(self._environment.reset()[0]), 0.0
 
-    def _seen(self, state: Array) -> Array:
+    def _replay_rows(self, state: Array) -> Array:
         found: Array = state.astype(np.float32) * self._UNITS
         return found
 
-    def _split(self, weights: Array) -> tuple[Array, Array]:
+    def _split_weights(self, weights: Array) -> tuple[Array, Array]:
         return weights[: self._actor.size], weights[self._actor.size :]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 
-class Network:
+class LayeredNetwork:
     """Layers with tanh between them, or rectified ones."""
 
     def __init__(self, *sizes: int, rectified: bool = False) -> None:
@@ -28,7 +28,7 @@ class Network:
     def forward(self, weights: Array, inputs: Array) -> list[Array]:
         """The inputs, what each layer makes of them, and last the outputs; one row each."""
         found = [inputs]
-        for place, (first, bias) in enumerate(self._parts(weights)):
+        for place, (first, bias) in enumerate(self._split_layers(weights)):
             sums = found[-1] @ first + bias
             if place < len(self._shapes) - 1:
                 sums = np.maximum(sums, 0) if self._rectified else np.tanh(sums)
@@ -39,8 +39,8 @@ class Network:
         self, weights: Array, layers: Sequence[Array], slopes: Array, gradient: Array | None = None
     ) -> Array:
         """The loss's slopes in the inputs, from those in the outputs; in the weights, into ``gradient``."""
-        parts = self._parts(weights)
-        into = None if gradient is None else self._parts(gradient)
+        parts = self._split_layers(weights)
+        into = None if gradient is None else self._split_layers(gradient)
         for place in reversed(range(len(parts))):
             if into is not None:
                 into[place][0][:], into[place][1][:] = layers[place].T @ slopes, slopes.sum(0)
@@ -50,7 +50,7 @@ class Network:
                 slopes = slopes * passed
         return slopes
 
-    def _parts(self, weights: Array) -> list[tuple[Array, Array]]:
+    def _split_layers(self, weights: Array) -> list[tuple[Array, Array]]:
         found, at = [], 0
         for inputs, outputs in self._shapes:
             middle, end = at + inputs * outputs, at + inputs * outputs + outputs
@@ -59,6 +59,6 @@ class Network:
         return found
 
 
-def clipped(gradient: Array, most: float = 0.5) -> Array:
+def clip_norm(gradient: Array, most: float = 0.5) -> Array:
     """To a norm of ``most``."""
     return gradient * min(1.0, most / (float(np.linalg.norm(gradient)) + 1e-12))

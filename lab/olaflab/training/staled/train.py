@@ -11,7 +11,7 @@ from olaflab.training.staled.layers import Array
 WORKERS = 4
 
 
-class Learner(Protocol):
+class DelayedLearner(Protocol):
     """One worker."""
 
     rate: float
@@ -30,10 +30,10 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True)
-class Task:
+class DelayedTask:
     """A task to learn, and when it is learnt."""
 
-    make: Callable[[int], Learner]
+    make: Callable[[int], DelayedLearner]
     """A worker, with its seed."""
     goal: float
     """Mean return of the newest episodes of all workers."""
@@ -57,7 +57,9 @@ class Learnt:
     """The mean return, every ``Task.every`` iterations."""
 
 
-def train(task: Task, each: int, stale: Callable[[np.random.Generator], int], seed: int) -> Learnt:
+def train_with_delay(
+    task: DelayedTask, each: int, stale: Callable[[np.random.Generator], int], seed: int
+) -> Learnt:
     """Train until the goal. An iteration applies the mean of ``each`` gradients by Adam.
 
     ``stale`` draws how many versions old the weights of a gradient are.
@@ -65,15 +67,15 @@ def train(task: Task, each: int, stale: Callable[[np.random.Generator], int], se
     random = np.random.default_rng([seed, 1])
     learners = [task.make(1000 * seed + number) for number in range(WORKERS)]
     try:
-        return _train(task, learners, each, stale, random)
+        return _train_steps(task, learners, each, stale, random)
     finally:
         for learner in learners:
             learner.close()
 
 
-def _train(
-    task: Task,
-    learners: list[Learner],
+def _train_steps(
+    task: DelayedTask,
+    learners: list[DelayedLearner],
     each: int,
     stale: Callable[[np.random.Generator], int],
     random: np.random.Generator,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option, show
+from olafswitch.console.output import json_option, show_result
 
 
 @click.command()
@@ -38,7 +38,7 @@ def command(
     or uses what is not supported, is refused with its place and exit code 2; nothing is written then.
     """
     from olafswitch.p4.compiler import as_text, compile_text, p4info_of
-    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess
+    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess_file
 
     if output is None and verilog is None:
         raise click.UsageError("give -o, --verilog, or both")
@@ -48,12 +48,12 @@ def command(
     fresh, module = True, None
     if verilog is not None or functions:
         # Late, as it takes long to load.
-        from olafswitch.p4.verilog.compile import HASHES, compile_module, write
+        from olafswitch.p4.verilog.compile import HASHES, compile_module, write_module
 
         if unknown := set(functions.values()) - set(HASHES):
             what = f"{unknown.pop()!r} is none of {', '.join(HASHES)}"
             raise click.BadParameter(what, param_hint="--extern")
-    text = preprocess(file, include, macros)
+    text = preprocess_file(file, include, macros)
     if verilog is not None:
         module = compile_module(text, str(file), functions=functions)
     if output is None:
@@ -72,6 +72,6 @@ def command(
             path.write_bytes(data)
         files, fresh = [*written], program.fresh
     if module is not None and verilog is not None:
-        files += write(module, info, verilog, with_map)
+        files += write_module(module, info, verilog, with_map)
     document = {"files": [str(path) for path in files], "compiled": fresh}
-    show(document, "\n".join(f"wrote {path}" for path in files), as_json)
+    show_result(document, "\n".join(f"wrote {path}" for path in files), as_json)

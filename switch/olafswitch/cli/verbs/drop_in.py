@@ -36,14 +36,14 @@ def command(folder: Path, force: bool) -> None:
     from olafswitch.dropin.p4_package import write_package
     from olafswitch.engine.compile import engine_library
     from olafswitch.errors import BadInput, Problem
-    from olafswitch.p4.stand_ins import NOTE, is_stand_in, real
+    from olafswitch.p4.stand_ins import NOTE, find_real, is_stand_in
 
     problems = []
     if set(sys.executable) & set(" \t"):
         what = "has a space in its path: no script can name it"
         problems.append(Problem(what, sys.executable, "install olafswitch elsewhere"))
     for name in _COMMANDS:
-        if not force and (found := real(name)):
+        if not force and (found := find_real(name)):
             what = "is on PATH and would be hidden"
             problems.append(Problem(what, str(found), "add --force if that is wanted"))
         if (folder / name).exists() and not is_stand_in(folder / name):

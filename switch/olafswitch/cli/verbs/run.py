@@ -59,17 +59,17 @@ def command(
     from olafswitch.p4runtime import address as addresses
     from olafswitch.ports import spec
 
-    specs = spec.parse(ports, cpu_port)
+    specs = spec.parse_ports(ports, cpu_port)
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
     tls = addresses.Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
     address = listen or addresses.of_socket(addresses.runtime_folder() / f"p4-run-{device_id}.sock")
-    addresses.check(address, tls)
+    addresses.check_address(address, tls)
     program = compile_program(file, progress=log_progress)
     if program.architecture != "v1model":
         what = f"the program is for {program.architecture}, which has no ports; only v1model's has"
         raise BadInput(Problem(what, str(file)))
-    with lone.running(program, specs, address, tls, device_id, cpu_port) as switch:
+    with lone.run_lone(program, specs, address, tls, device_id, cpu_port) as switch:
         served = f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it"
         main_thread.serve(lambda: click.echo(served), lambda: None)
         for port in specs:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import counted, json_option, log_progress, show
+from olafswitch.console.output import count_noun, json_option, log_progress, show_result
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -41,14 +41,14 @@ def command(
     from olafswitch.errors import EXIT_FAILED, BadInput, Problem
     from olafswitch.p4.hardware.simulated import SimulatedSwitch
     from olafswitch.p4.stf.commands import Unreadable
-    from olafswitch.p4.stf.play import play
-    from olafswitch.p4runtime.agent import serve
+    from olafswitch.p4.stf.play import play_file
+    from olafswitch.p4runtime.agent import serve_devices
     from olafswitch.p4runtime.dataplane import Unsupported
     from olafswitch.ports import spec
     from olafswitch.ports.pcap import PcapWriter, read_capture, why_not_written
     from olafswitch.ports.transport import Transport
 
-    specs = spec.parse(ports, 511)
+    specs = spec.parse_ports(ports, 511)
     problems = [
         Problem("only pcap ports are simulated", f"--port {each.number}", "write NUMBER=pcap:IN,OUT")
         for each in specs if each.transport != Transport.PCAP
@@ -84,7 +84,7 @@ def command(
         difference = ""
         if stf_file is not None:
             try:
-                difference = play(switch, switch.p4info, stf_file.read_text())
+                difference = play_file(switch, switch.p4info, stf_file.read_text())
             except (Unreadable, Unsupported) as error:
                 raise BadInput(Problem(str(error), str(stf_file))) from None
         frames.sort(key=lambda each: each[0])
@@ -95,19 +95,19 @@ def command(
             if port in writers:
                 writers[port].write(frame, when)
         if listen is not None:
-            with serve({1: switch}, listen) as agent:
+            with serve_devices({1: switch}, listen) as agent:
                 main_thread.serve(lambda: click.echo(f"P4Runtime at {agent.address}"), lambda: None)
         cycles = switch.bench.cycles()
     finally:
         switch.close()
         for writer in writers.values():
             writer.close()
-    lines = [f"{counted(len(frames), 'frame')} in, {len(sent)} out, {counted(cycles, 'cycle')}"]
+    lines = [f"{count_noun(len(frames), 'frame')} in, {len(sent)} out, {count_noun(cycles, 'cycle')}"]
     if stf_file is not None:
         lines.insert(0, f"{stf_file}: {difference or 'as expected'}")
     if trace is not None:
         lines.append(f"wrote {trace}")
     document = {"frames_in": len(frames), "frames_out": len(sent), "cycles": cycles, "difference": difference}
-    show(document, "\n".join(lines), as_json)
+    show_result(document, "\n".join(lines), as_json)
     if difference:
         raise SystemExit(EXIT_FAILED)

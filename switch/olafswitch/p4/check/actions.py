@@ -4,10 +4,10 @@ from itertools import pairwise
 
 from olafswitch.p4.check.scope import Frame, Scope, Value
 from olafswitch.p4.check.statements import check_block
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import ends
+from olafswitch.p4.ir.walk import ends_always
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.annotations import control_plane_name
@@ -22,8 +22,8 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     """The parameters as variables of ``scope``; what is ``in`` or without direction cannot be written."""
     made = []
     for param in params:
-        type_ = resolve(param.type, scope)
-        extern = isinstance(t.unwrapped(type_), t.Extern)
+        type_ = resolve_type(param.type, scope)
+        extern = isinstance(t.unwrap_type(type_), t.Extern)
         if param.default is not None and "out" in param.direction:
             raise Refused(
                 param.pos, f"parameter {param.name}", "only an in parameter can have a default value"
@@ -56,7 +56,7 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
                 declaration.pos, f"action {declaration.name}", "its data must follow its directed parameters"
             )
     for param in params:
-        if not param.direction and not _plain(param.type):
+        if not param.direction and not _is_plain_type(param.type):
             raise Refused(
                 declaration.pos,
                 f"action {declaration.name}",
@@ -70,8 +70,8 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
     )  # fmt: skip
 
 
-def _plain(type_: t.Type) -> bool:
-    base = t.stripped(type_)
+def _is_plain_type(type_: t.Type) -> bool:
+    base = t.strip_type(type_)
     return (
         isinstance(base, t.Bit) or base in (t.BOOL, t.ERROR) or isinstance(base, t.Enum | t.Struct | t.Varbit)
     )
@@ -91,14 +91,14 @@ def make_function(
     outer = scope.inner()
     for param, type_ in zip(signature.type_params, types, strict=True):
         outer.declare(param, type_, declaration.pos)
-    result = resolve(signature.result, outer) if signature.result else t.VOID
+    result = resolve_type(signature.result, outer) if signature.result else t.VOID
     frame = Frame("function", result=result)
     inner = outer.inner(frame)
     params = declare_params(signature.params, inner)
     unit.depth += 1
     body = check_block(declaration.body, inner)
     unit.depth -= 1
-    if result != t.VOID and not ends(body):
+    if result != t.VOID and not ends_always(body):
         raise Refused(declaration.pos, signature.name, "does not return a value on every path")
     made = ir.Function(unit.unique(signature.name), params, result, body, frame.exits)
     unit.functions[key] = made

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from olafswitch.p4.check.actions import declare_params, make_action
-from olafswitch.p4.check.calls import make_instance, pair
-from olafswitch.p4.check.expressions import check
+from olafswitch.p4.check.calls import make_instance, pair_arguments
+from olafswitch.p4.check.expressions import check_expression
 from olafswitch.p4.check.parsers import declare_value_set, make_states
 from olafswitch.p4.check.scope import Frame, Scope, Value
 from olafswitch.p4.check.statements import check_block, declare_constant, declare_variable, is_constant
 from olafswitch.p4.check.tables import make_table
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -22,7 +22,7 @@ Argument = ir.Instance | ir.Block | Value
 """What a constructor's parameter means."""
 
 
-def instantiate(
+def instantiate_block(
     declaration: tree.Parser | tree.Control, args: tuple[tree.Argument, ...] | Mapping[str, Argument],
     scope: Scope, name: str, annotations: tree.Annotations, pos: Pos, path: str | None = None,
 ) -> ir.Block:  # fmt: skip
@@ -41,14 +41,14 @@ def instantiate(
     frame = Frame(kind, full, block)
     inner = scope.top().inner(frame)
     if isinstance(args, tuple):
-        args = _constructor(declaration, args, scope, inner, pos)
+        args = _bind_constructor(declaration, args, scope, inner, pos)
     for param in declaration.constructor:
         inner.declare(param.name, args[param.name], param.pos)
     block.params = declare_params(declaration.params, inner)
     unit.depth += 1
     local = inner.inner()
     for item in declaration.locals:
-        _declare(item, local, block, frame)
+        _declare_local(item, local, block, frame)
     if isinstance(declaration, tree.Control):
         block.body = check_block(declaration.body, local)
     else:
@@ -59,7 +59,7 @@ def instantiate(
     return block
 
 
-def _constructor(
+def _bind_constructor(
     declaration: tree.Parser | tree.Control,
     args: tuple[tree.Argument, ...],
     scope: Scope,
@@ -67,15 +67,15 @@ def _constructor(
     pos: Pos,
 ) -> dict[str, Argument]:
     given: dict[str, Argument] = {}
-    for param, arg in pair(declaration.constructor, args, declaration.name, pos):
+    for param, arg in pair_arguments(declaration.constructor, args, declaration.name, pos):
         node = arg.value if arg else param.default
-        type_ = resolve(param.type, inner)
+        type_ = resolve_type(param.type, inner)
         if node is None:
             raise Refused(pos, declaration.name, f"no argument for {param.name}")
         if isinstance(type_, t.Extern | t.Block):
             given[param.name] = object_argument(node, scope, param.name)
             continue
-        value = check(node, scope, type_)
+        value = check_expression(node, scope, type_)
         if not is_constant(value):
             raise Refused(node.pos, param.name, "must be known at compile time")
         given[param.name] = Value(value, False, "is a constructor's parameter")
@@ -105,16 +105,16 @@ def _made_in_place(
     entity = scope.look_up(callee.name, callee.pos)
     if isinstance(entity, tree.Parser | tree.Control):
         own = entity.name if of_package else name
-        return instantiate(entity, node.args, scope, own, (), node.pos, path)
+        return instantiate_block(entity, node.args, scope, own, (), node.pos, path)
     base = tree.NamedType(callee.pos, callee.name)
-    type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
+    type_ = resolve_type(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
     if isinstance(type_, t.Extern):
         full = control_plane_name(name, scope.frame.path, ())
         return make_instance(type_, node.args, scope, full, (), node.pos)
     return None
 
 
-def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -> None:
+def _declare_local(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -> None:
     match item:
         case tree.Constant():
             declare_constant(item, scope)
@@ -141,10 +141,10 @@ def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.B
     """The instance that ``Type(args) name;`` declares in a block or at top level."""
     if item.initializer is not None:
         raise Refused(item.pos, f"instance {item.name}", "an initializer is not supported")
-    type_ = resolve(item.type, scope)
+    type_ = resolve_type(item.type, scope)
     if isinstance(type_, t.Extern):
         name = control_plane_name(item.name, scope.frame.path, item.annotations)
         return make_instance(type_, item.args, scope, name, item.annotations, item.pos)
     if isinstance(type_, t.Block) and isinstance(type_.declaration, tree.Parser | tree.Control):
-        return instantiate(type_.declaration, item.args, scope, item.name, item.annotations, item.pos)
+        return instantiate_block(type_.declaration, item.args, scope, item.name, item.annotations, item.pos)
     raise Refused(item.pos, f"instance {item.name}", f"{type_} cannot be instantiated")

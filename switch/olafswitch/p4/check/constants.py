@@ -4,31 +4,31 @@ from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
 
 
-def masked(value: int, type_: t.Type) -> int:
+def mask_value(value: int, type_: t.Type) -> int:
     """``value`` as the type stores it: unsigned, cut to its width; unchanged for the unbounded ``int``."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     return value & ((1 << base.width) - 1) if isinstance(base, t.Bit) else value
 
 
-def signed(value: int, type_: t.Type) -> int:
+def sign_value(value: int, type_: t.Type) -> int:
     """The number that the stored bits represent."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     if isinstance(base, t.Bit) and base.signed and value >> (base.width - 1):
         return value - (1 << base.width)
     return value
 
 
-def _saturated(value: int, base: t.Bit) -> int:
+def _saturate_value(value: int, base: t.Bit) -> int:
     low, high = (
         (-(1 << (base.width - 1)), (1 << (base.width - 1)) - 1) if base.signed else (0, (1 << base.width) - 1)
     )
     return max(low, min(high, value))
 
 
-def binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
+def compute_binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
     """The stored result of an operation on ``type_``; a shift's right operand is a plain number."""
-    base = t.stripped(type_)
-    a, b = signed(left, type_), signed(right, type_) if op not in ("<<", ">>") else right
+    base = t.strip_type(type_)
+    a, b = sign_value(left, type_), sign_value(right, type_) if op not in ("<<", ">>") else right
     match op:
         case "+":
             value = a + b
@@ -54,12 +54,12 @@ def binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
         case "|+|" | "|-|":
             if not isinstance(base, t.Bit):
                 raise Refused(pos, op, "needs operands of a fixed width")
-            value = _saturated(a + b if op == "|+|" else a - b, base)
+            value = _saturate_value(a + b if op == "|+|" else a - b, base)
         case _:
             raise AssertionError(op)
-    return masked(value, type_)
+    return mask_value(value, type_)
 
 
-def compare(op: str, left: int, right: int, type_: t.Type) -> bool:
-    a, b = signed(left, type_), signed(right, type_)
+def compare_values(op: str, left: int, right: int, type_: t.Type) -> bool:
+    a, b = sign_value(left, type_), sign_value(right, type_)
     return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]

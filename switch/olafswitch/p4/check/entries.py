@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from olafswitch.p4.check.expressions import check, constant, constant_int
+from olafswitch.p4.check.expressions import check_constant, check_expression, constant_int
 from olafswitch.p4.check.scope import Scope
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -14,7 +14,7 @@ _TOP = 1 << 30
 """Above every priority in a program in which smaller priorities win."""
 
 
-def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
+def key_items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
     """A key set's parts, one per field."""
     match keys:
         case tree.KeyTuple(items=parts) | tree.ListOf(items=parts):
@@ -22,11 +22,11 @@ def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
     return (keys,)
 
 
-def _number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
-    return int(constant(node, scope, "key set", type_).value)
+def _constant_number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
+    return int(check_constant(node, scope, "key set", type_).value)
 
 
-def match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
+def check_match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
     """One field's match.
 
     Raises Refused when it is not constant, or the type does not fit.
@@ -35,17 +35,17 @@ def match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
         case tree.Anything():
             return ir.Match(None)
         case tree.Masked(value=value, mask=mask):
-            bits = _number(mask, t.stripped(type_), scope)
-            return ir.Match(_number(value, t.stripped(type_), scope) & bits, bits)
+            bits = _constant_number(mask, t.strip_type(type_), scope)
+            return ir.Match(_constant_number(value, t.strip_type(type_), scope) & bits, bits)
         case tree.Between(low=low, high=high):
-            base = t.stripped(type_)
+            base = t.strip_type(type_)
             if isinstance(base, t.Bit) and base.signed:
                 raise Refused(node.pos, "..", "a range of signed numbers is not supported")
-            first, last = _number(low, type_, scope), _number(high, type_, scope)
+            first, last = _constant_number(low, type_, scope), _constant_number(high, type_, scope)
             if first > last:
                 raise Refused(node.pos, "..", f"{first} is above {last}")
             return ir.Match(first, high=last)
-    return ir.Match(_number(node, type_, scope))
+    return ir.Match(_constant_number(node, type_, scope))
 
 
 def action_call(
@@ -58,11 +58,11 @@ def action_call(
     name = call.callee.name
     for at, entry in enumerate(actions):
         if entry.source == name:
-            return at, _data(call, entry, scope)
+            return at, _check_data(call, entry, scope)
     raise Refused(node.pos, name, f"table {table} does not list this action")
 
 
-def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
+def _check_data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
     """The control plane's part of the arguments; arguments that the table binds must be the same."""
     params = entry.action.params
     named = {arg.name: arg for arg in call.args if arg.name}
@@ -74,7 +74,7 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
         arg = named.get(param.name, positional)
         if arg.value is None:
             raise Refused(call.pos, entry.source, f"no value for {param.name}")
-        value = check(arg.value, scope, param.type)
+        value = check_expression(arg.value, scope, param.type)
         if param.direction:
             if value != next(bound).value:
                 raise Refused(arg.pos, param.name, "differs from the table's list of actions")
@@ -85,8 +85,8 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
     return tuple(data)
 
 
-def _field(node: tree.Expr, key: ir.Key, scope: Scope) -> ir.Match:
-    made = match(node, key.value.type, scope)
+def _check_field_match(node: tree.Expr, key: ir.Key, scope: Scope) -> ir.Match:
+    made = check_match(node, key.value.type, scope)
     width = t.key_width(key.value.type) or 0
     full = (1 << width) - 1
     if made.high is not None and key.kind != "range":
@@ -112,15 +112,15 @@ def check_entries(
     """
     ordered = any(key.kind in ("ternary", "range", "optional") for key in keys)
     _check_priorities(nodes, const, ordered)
-    priorities = _priorities(nodes, properties, scope) if ordered else [0] * len(nodes)
+    priorities = _assign_priorities(nodes, properties, scope) if ordered else [0] * len(nodes)
     made: list[ir.Entry] = []
     for node, priority in zip(nodes, priorities, strict=True):
-        parts = items(node.keys)
+        parts = key_items(node.keys)
         if len(parts) == 1 and isinstance(parts[0], tree.Anything):
             parts = parts * len(keys)
         if len(parts) != len(keys):
             raise Refused(node.pos, f"entry of table {table}", f"{len(parts)} fields for {len(keys)} keys")
-        matches = tuple(_field(part, key, scope) for part, key in zip(parts, keys, strict=True))
+        matches = tuple(_check_field_match(part, key, scope) for part, key in zip(parts, keys, strict=True))
         action, data = action_call(node.action, actions, scope, table)
         if actions[action].scope == "default_only":
             raise Refused(node.pos, f"entry of table {table}", "its action is @defaultonly")
@@ -140,14 +140,16 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
         raise Refused(nodes[0].pos, "priority", "the first entry must have one when others do")
 
 
-def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
+def _assign_priorities(
+    nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope
+) -> list[int]:
     """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
     annotated = [given_number(node.annotations, "priority") for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]
         return [_TOP - value for value in given]
-    largest = _property(properties, "largest_priority_wins", 1, scope)
-    delta = _property(properties, "priority_delta", 1, scope)
+    largest = _find_property(properties, "largest_priority_wins", 1, scope)
+    delta = _find_property(properties, "priority_delta", 1, scope)
     chosen: list[int] = []
     for node in nodes:
         if node.priority is not None:
@@ -162,7 +164,7 @@ def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property
     return chosen if largest else [_TOP - value for value in chosen]
 
 
-def _property(properties: dict[str, tree.Property], name: str, default: int, scope: Scope) -> int:
+def _find_property(properties: dict[str, tree.Property], name: str, default: int, scope: Scope) -> int:
     found = properties.get(name)
     if found is None or isinstance(found.value, tuple):
         return default

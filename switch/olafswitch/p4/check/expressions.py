@@ -3,9 +3,9 @@
 from functools import singledispatch
 
 from olafswitch.p4.check import constants, operators
-from olafswitch.p4.check.coercion import cast, coerce, initial
+from olafswitch.p4.check.coercion import cast_to, coerce_initial, coerce_to
 from olafswitch.p4.check.scope import Scope, Value
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects
@@ -13,28 +13,28 @@ from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 
 
-def check(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
+def check_expression(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
     """The expression with its type, converted to ``want`` where that is given.
 
     Raises Refused where it does not fit the language, or needs what Olaf does not support.
     """
-    return coerce(as_written(node, scope, want), want, node.pos)
+    return coerce_to(as_written(node, scope, want), want, node.pos)
 
 
 def check_initial(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
     """As :func:`check`, for the value of a declaration or assignment."""
-    return initial(as_written(node, scope, want), want, node.pos)
+    return coerce_initial(as_written(node, scope, want), want, node.pos)
 
 
 def constant_int(node: tree.Expr, scope: Scope, what: str) -> int:
     """A number known at compile time; raises Refused otherwise."""
-    expr = constant(node, scope, what)
-    return constants.signed(int(expr.value), expr.type)
+    expr = check_constant(node, scope, what)
+    return constants.sign_value(int(expr.value), expr.type)
 
 
-def constant(node: tree.Expr, scope: Scope, what: str, want: t.Type = t.ANY) -> ir.Const:
+def check_constant(node: tree.Expr, scope: Scope, what: str, want: t.Type = t.ANY) -> ir.Const:
     """A number or bool known at compile time; raises Refused otherwise."""
-    expr = check(node, scope, want)
+    expr = check_expression(node, scope, want)
     if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
         raise Refused(node.pos, what, "must be known at compile time")
     return expr
@@ -57,27 +57,29 @@ def as_written(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
         case tree.Boolean():
             return ir.Const(t.BOOL, node.value)
         case tree.Name():
-            return _name(node, scope)
+            return _check_name(node, scope)
         case tree.Member():
-            return _member(node, scope)
+            return _check_member(node, scope)
         case tree.Index():
-            return _index(node, scope)
+            return _check_index(node, scope)
         case tree.Slice():
-            return _slice(node, scope)
+            return _check_slice(node, scope)
         case tree.Unary():
-            return operators.unary(node.op, check(node.operand, scope), node.pos)
+            return operators.make_unary(node.op, check_expression(node.operand, scope), node.pos)
         case tree.Binary():
-            return operators.binary(node.op, check(node.left, scope), check(node.right, scope), node.pos)
+            return operators.make_binary(
+                node.op, check_expression(node.left, scope), check_expression(node.right, scope), node.pos
+            )
         case tree.Mux():
-            return _mux(node, scope, want)
+            return _check_mux(node, scope, want)
         case tree.Cast():
-            wanted = resolve(node.type, scope)
-            return cast(as_written(node.operand, scope, t.ANY), wanted, node.pos)
+            wanted = resolve_type(node.type, scope)
+            return cast_to(as_written(node.operand, scope, t.ANY), wanted, node.pos)
         case tree.ListOf():
             parts = tuple(as_written(item, scope, t.ANY) for item in node.items)
             return ir.Make(t.Tuple(tuple(part.type for part in parts)), parts)
         case tree.Fields():
-            return _fields(node, scope)
+            return _check_fields(node, scope)
         case tree.InvalidHeader():
             return ir.Default(t.INVALID)
         case tree.Dots():
@@ -85,7 +87,7 @@ def as_written(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
     raise Refused(node.pos, "expression", "not allowed here")
 
 
-def _fields(node: tree.Fields, scope: Scope) -> ir.Expr:
+def _check_fields(node: tree.Fields, scope: Scope) -> ir.Expr:
     names = [name for name, _ in node.items]
     for name in names:
         if names.count(name) > 1:
@@ -98,7 +100,7 @@ def _fields(node: tree.Fields, scope: Scope) -> ir.Expr:
     return ir.Make(t.Tuple(types, tuple(names)), tuple(parts))
 
 
-def _name(node: tree.Name, scope: Scope) -> ir.Expr:
+def _check_name(node: tree.Name, scope: Scope) -> ir.Expr:
     entity = scope.look_up(node.name, node.pos, node.top_level)
     if isinstance(entity, Value):
         return entity.expr
@@ -111,7 +113,7 @@ def _name(node: tree.Name, scope: Scope) -> ir.Expr:
     raise Refused(node.pos, node.name, "not a value")
 
 
-def _member(node: tree.Member, scope: Scope) -> ir.Expr:
+def _check_member(node: tree.Member, scope: Scope) -> ir.Expr:
     if isinstance(node.base, tree.Name):
         if node.base.name == "error" and scope.find("error") is None:
             if node.name not in scope.unit.declared_errors:
@@ -119,11 +121,11 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
             return ir.Const(t.ERROR, scope.unit.errors.index(node.name))
         entity = scope.look_up(node.base.name, node.base.pos, node.base.top_level)
         if isinstance(entity, t.Type):
-            return _enumerator(entity, node)
+            return _find_enumerator(entity, node)
         if isinstance(entity, ir.Instance | ir.Block):
             raise Refused(node.pos, node.name, "not a value")
     base = as_written(node.base, scope, t.ANY)
-    type_ = t.unwrapped(base.type)
+    type_ = t.unwrap_type(base.type)
     if isinstance(base, ir.TableApply):
         return _table_result(base, node)
     if isinstance(type_, t.Struct):
@@ -143,12 +145,12 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
     raise Refused(node.pos, f".{node.name}", f"{base.type} has no such member")
 
 
-def _index(node: tree.Index, scope: Scope) -> ir.Expr:
+def _check_index(node: tree.Index, scope: Scope) -> ir.Expr:
     base = as_written(node.base, scope, t.ANY)
-    index = check(node.index, scope)
-    type_ = t.unwrapped(base.type)
+    index = check_expression(node.index, scope)
+    type_ = t.unwrap_type(base.type)
     if isinstance(index.type, t.Enum) and index.type.underlying is not None:
-        index = coerce(index, index.type.underlying, node.pos)
+        index = coerce_to(index, index.type.underlying, node.pos)
     known = int(index.value) if isinstance(index, ir.Const) else None
     size = type_.size if isinstance(type_, t.Stack) else len(getattr(type_, "items", ()))
     if isinstance(type_, t.Bit):
@@ -170,7 +172,7 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
     return ir.Element(type_.element, base, index)
 
 
-def _slice(node: tree.Slice, scope: Scope) -> ir.Expr:
+def _check_slice(node: tree.Slice, scope: Scope) -> ir.Expr:
     base = operators.as_number(as_written(node.base, scope, t.ANY))
     low = constant_or_none(node.low, scope)
     high = constant_or_none(node.high, scope)
@@ -182,37 +184,40 @@ def _slice(node: tree.Slice, scope: Scope) -> ir.Expr:
         raise Refused(node.pos, "slice", "its width must be known at compile time, and positive")
     if high is not None:
         return _bit_slice(base, high + low - 1, high, node.pos)
-    start = check(node.high, scope)
-    if not (isinstance(t.stripped(base.type), t.Bit) and isinstance(start.type, t.Bit)) or start.type.signed:
+    start = check_expression(node.high, scope)
+    if (
+        not (isinstance(t.strip_type(base.type), t.Bit) and isinstance(start.type, t.Bit))
+        or start.type.signed
+    ):
         raise Refused(node.pos, "slice", "needs bits, and an unsigned start")
     return ir.WindowSlice(t.Bit(low), base, start)
 
 
 def constant_or_none(node: tree.Expr, scope: Scope) -> int | None:
     """The number when it is known at compile time."""
-    expr = check(node, scope)
+    expr = check_expression(node, scope)
     return int(expr.value) if isinstance(expr, ir.Const) and not isinstance(expr.value, str) else None
 
 
-def _mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
-    condition = check(node.condition, scope, t.BOOL)
+def _check_mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
+    condition = check_expression(node.condition, scope, t.BOOL)
     yes, no = as_written(node.yes, scope, want), as_written(node.no, scope, want)
     ints = [each.type == t.INTEGER or t.is_exact(each.type) for each in (yes, no)]
     if all(ints) and not isinstance(condition, ir.Const):
         raise Refused(node.pos, "?:", "the width of its result is not known: give one side a width, as 8w1")
     if want != t.ANY:
-        yes, no = coerce(yes, want, node.yes.pos), coerce(no, want, node.no.pos)
+        yes, no = coerce_to(yes, want, node.yes.pos), coerce_to(no, want, node.no.pos)
     elif yes.type != no.type:
         if yes.type in (t.INTEGER, t.INVALID, t.DOTS) or isinstance(yes.type, t.Tuple):
-            yes = coerce(yes, no.type, node.yes.pos)
+            yes = coerce_to(yes, no.type, node.yes.pos)
         else:
-            no = coerce(no, yes.type, node.no.pos)
+            no = coerce_to(no, yes.type, node.no.pos)
     if isinstance(condition, ir.Const):
         return yes if condition.value else no
     return ir.Mux(yes.type, condition, yes, no)
 
 
-def writable(node: tree.Expr, scope: Scope) -> ir.Expr:
+def check_writable(node: tree.Expr, scope: Scope) -> ir.Expr:
     """An expression that can be assigned to.
 
     Raises Refused when it cannot, with the reason.
@@ -242,7 +247,7 @@ def _struct_field(base: ir.Expr, type_: t.Struct, name: str, field: t.Type) -> i
     return ir.Field(field, base, name)
 
 
-def _enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
+def _find_enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
     if isinstance(type_, t.Enum):
         for name, value in type_.members:
             if name == node.name:
@@ -270,7 +275,7 @@ def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.Member, scope: Scope) 
 
 def _bit_slice(base: ir.Expr, high: int, low: int, pos: Pos) -> ir.Expr:
     """``base[high:low]``."""
-    type_ = t.stripped(base.type)
+    type_ = t.strip_type(base.type)
     if not 0 <= low <= high:
         raise Refused(pos, "slice", f"[{high}:{low}] is empty or negative")
     if isinstance(base, ir.Const) and type_ == t.INTEGER:

@@ -1,10 +1,10 @@
 """A parser's states, transitions and value sets."""
 
-from olafswitch.p4.check.entries import items, match
-from olafswitch.p4.check.expressions import check, constant_int
+from olafswitch.p4.check.entries import check_match, key_items
+from olafswitch.p4.check.expressions import check_expression, constant_int
 from olafswitch.p4.check.scope import Scope
 from olafswitch.p4.check.statements import check_statement
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Refused
@@ -29,11 +29,11 @@ def make_states(declaration: tree.Parser, scope: Scope) -> list[ir.State]:
     for state in sorted(declaration.states, key=lambda s: s.name != "start"):
         inner = scope.inner()
         body = ir.Body(tuple(check_statement(statement, inner) for statement in state.statements))
-        made.append(ir.State(state.name, body, _transition(state, inner, {*names, *_ENDS})))
+        made.append(ir.State(state.name, body, _check_transition(state, inner, {*names, *_ENDS})))
     return made
 
 
-def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transition:
+def _check_transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transition:
     node = state.transition
     if node is None:
         return ir.Transition("reject", (), ())
@@ -44,11 +44,11 @@ def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transit
         return ir.Transition(node.state, (), ())
     if not node.subjects:
         return ir.Transition(_only_default(node), (), ())
-    subjects = tuple(check(subject, scope) for subject in node.subjects)
+    subjects = tuple(check_expression(subject, scope) for subject in node.subjects)
     for subject, written in zip(subjects, node.subjects, strict=True):
         if subject.type == t.INTEGER or t.key_width(subject.type) is None:
             raise Refused(written.pos, "select", f"cannot be over {subject.type}")
-    return ir.Transition("", subjects, tuple(_case(case, subjects, scope) for case in node.cases))
+    return ir.Transition("", subjects, tuple(_check_case(case, subjects, scope) for case in node.cases))
 
 
 def _only_default(node: tree.Transition) -> str:
@@ -68,13 +68,13 @@ def _value_set(node: tree.Expr, scope: Scope) -> ir.ValueSet | None:
     return None
 
 
-def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) -> ir.SelectCase:
+def _check_case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) -> ir.SelectCase:
     whole = _value_set(case.keys, scope)
     if whole is not None:
         if len(whole.keys) != len(subjects):
             raise Refused(case.pos, whole.name, f"has {len(whole.keys)} fields for {len(subjects)} subjects")
         return ir.SelectCase(whole, case.state, case.pos)
-    parts = items(case.keys)
+    parts = key_items(case.keys)
     if len(parts) == 1 and isinstance(parts[0], tree.Anything):
         parts = parts * len(subjects)
     if len(parts) != len(subjects):
@@ -84,25 +84,32 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
         values = _value_set(part, scope)
         if values is not None and len(values.keys) != 1:
             raise Refused(part.pos, values.name, "has several fields")
-        sets.append(ir.KeySet(None, values) if values else ir.KeySet(match(part, subject.type, scope)))
+        sets.append(ir.KeySet(None, values) if values else ir.KeySet(check_match(part, subject.type, scope)))
     return ir.SelectCase(tuple(sets), case.state, case.pos)
 
 
 def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:
     """Declare a parser value set."""
     unit = scope.unit
-    type_ = resolve(node.type, scope)
+    type_ = resolve_type(node.type, scope)
     name = control_plane_name(node.name, scope.frame.path, node.annotations)
     size = constant_int(node.size, scope, "value_set size")
-    values = ir.ValueSet(name, unit.unique(node.name), _fields(type_, node), size, node.annotations, node.pos,
-                         len(unit.value_sets))  # fmt: skip
+    values = ir.ValueSet(
+        name,
+        unit.unique(node.name),
+        _set_fields(type_, node),
+        size,
+        node.annotations,
+        node.pos,
+        len(unit.value_sets),
+    )
     unit.value_sets.append(values)
     scope.declare(node.name, values, node.pos)
     return values
 
 
-def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
-    base = t.unwrapped(type_)
+def _set_fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
+    base = t.unwrap_type(type_)
     if isinstance(base, t.Struct) and base.kind == "struct":
         kinds = {}
         annotations = {}

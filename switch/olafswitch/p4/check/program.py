@@ -2,12 +2,12 @@
 
 from olafswitch.p4.check.actions import make_action, make_function
 from olafswitch.p4.check.architectures import ARCHITECTURES, XSA, architecture_of, package_name
-from olafswitch.p4.check.blocks import instantiate, make_local_instance, object_argument
-from olafswitch.p4.check.coercion import coerce
-from olafswitch.p4.check.expressions import check, constant_int
+from olafswitch.p4.check.blocks import instantiate_block, make_local_instance, object_argument
+from olafswitch.p4.check.coercion import coerce_to
+from olafswitch.p4.check.expressions import check_expression, constant_int
 from olafswitch.p4.check.scope import Functions, OnDemand, Scope, Unit
 from olafswitch.p4.check.statements import declare_constant
-from olafswitch.p4.check.typing import resolve, struct, unify
+from olafswitch.p4.check.typing import make_struct, resolve_type, unify_types
 from olafswitch.p4.check.unused import check_unused
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -20,14 +20,14 @@ def _own_action(node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
     return action
 
 
-def _direct(node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-    block = instantiate(node, (), scope, node.name, (), pos)
+def _instantiate_direct(node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+    block = instantiate_block(node, (), scope, node.name, (), pos)
     if scope.frame.block is not None:
         scope.frame.block.direct.append(block)
     return block
 
 
-_ON_DEMAND = OnDemand(constant_int, make_function, _own_action, _direct)
+_ON_DEMAND = OnDemand(constant_int, make_function, _own_action, _instantiate_direct)
 
 
 def check_program(declarations: tree.Program, file: str) -> ir.Program:
@@ -42,7 +42,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
         if isinstance(node, tree.Instance) and node.name == "main":
             main = node
         else:
-            _declare(node, scope)
+            _declare_top(node, scope)
     if main is None:
         why = "has no main: a P4 program ends with an instance of its architecture's package, such as"
         raise Refused(Pos(file), "program", f"{why} V1Switch(...) main;")
@@ -53,13 +53,13 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
 def constant_value(node: tree.Expr) -> int | bool | str:
     """The value of an expression without names; raises Refused where it has none at compile time."""
-    value = check(node, Scope(Unit(_ON_DEMAND)))
+    value = check_expression(node, Scope(Unit(_ON_DEMAND)))
     if not isinstance(value, ir.Const):
         raise Refused(node.pos, "expression", "must be known at compile time")
     return value.value
 
 
-def _declare(node: tree.Declared, scope: Scope) -> None:
+def _declare_top(node: tree.Declared, scope: Scope) -> None:
     unit = scope.unit
     match node:
         case tree.Errors(members=members):
@@ -76,7 +76,7 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
         case tree.StructLike():
             _declare_struct(node, scope)
         case tree.Enumeration():
-            scope.declare(node.name, _enumeration(node, scope), node.pos)
+            scope.declare(node.name, _make_enumeration(node, scope), node.pos)
         case tree.Alias():
             _declare_alias(node, scope)
         case tree.Function() | tree.ExternFunction():
@@ -98,7 +98,7 @@ def _declare_struct(node: tree.StructLike, scope: Scope) -> None:
     if node.type_params:
         scope.declare(node.name, node, node.pos)
     else:
-        made = struct(node, node.name, scope)
+        made = make_struct(node, node.name, scope)
         scope.unit.structs.append(made)
         scope.declare(node.name, made, node.pos)
 
@@ -106,16 +106,16 @@ def _declare_struct(node: tree.StructLike, scope: Scope) -> None:
 def _declare_alias(node: tree.Alias, scope: Scope) -> None:
     if isinstance(node.type, tree.StructLike | tree.Enumeration):
         raise Refused(node.pos, "typedef", "of a declaration in place is not supported")
-    type_ = resolve(node.type, scope)
+    type_ = resolve_type(node.type, scope)
     if node.distinct:
-        base = t.unwrapped(type_)
+        base = t.unwrap_type(type_)
         if not (isinstance(base, t.Bit) or base == t.BOOL or isinstance(type_, t.Enum | t.NewType)):
             raise Refused(node.pos, f"type {node.name}", f"cannot be made of {type_}")
         type_ = t.NewType(node.name, type_, node)
     scope.declare(node.name, type_, node.pos)
 
 
-def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
+def _make_enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
     names = [member.name for member in node.members]
     for member in node.members:
         if names.count(member.name) > 1:
@@ -125,7 +125,7 @@ def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
             if member.value is not None:
                 raise Refused(member.pos, f"enum {node.name}", "its members have values but it has no type")
         return t.Enum(node.name, tuple((name, at) for at, name in enumerate(names)))
-    underlying = t.unwrapped(resolve(node.underlying, scope))
+    underlying = t.unwrap_type(resolve_type(node.underlying, scope))
     if not isinstance(underlying, t.Bit):
         raise Refused(node.pos, f"enum {node.name}", f"cannot be of {underlying}")
     values: list[tuple[str, int]] = []
@@ -133,7 +133,7 @@ def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
     for member in node.members:
         if member.value is None:
             raise Refused(member.pos, f"enum {node.name}", f"{member.name} has no value")
-        value = coerce(check(member.value, inner), underlying, member.pos)
+        value = coerce_to(check_expression(member.value, inner), underlying, member.pos)
         if not isinstance(value, ir.Const):
             raise Refused(member.pos, f"enum {node.name}", f"{member.name}'s value is not constant")
         values.append((member.name, int(value.value)))
@@ -162,7 +162,7 @@ def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
             raise Refused(arg.pos, param.name, "must be a parser or control")
         blocks[part] = block
     headers, metadata = _match_package(package, blocks, scope, node.pos)
-    return _assemble(scope, node, blocks, headers, metadata)
+    return _assemble_program(scope, node, blocks, headers, metadata)
 
 
 def _match_package(
@@ -181,15 +181,15 @@ def _match_package(
         for name, variable in zip(declaration.type_params, (h, m), strict=False):
             inner.declare(name, variable, pos)
         for formal, actual in zip(declaration.params, block.params, strict=True):
-            type_ = resolve(formal.type, inner)
-            unify(type_, actual.type, bindings)
-            if formal.direction != actual.direction or t.substitute(type_, bindings) != actual.type:
-                why = f"{declaration.name} needs {formal.direction} {t.substitute(type_, bindings)}"
+            type_ = resolve_type(formal.type, inner)
+            unify_types(type_, actual.type, bindings)
+            if formal.direction != actual.direction or t.substitute_types(type_, bindings) != actual.type:
+                why = f"{declaration.name} needs {formal.direction} {t.substitute_types(type_, bindings)}"
                 raise Refused(block.pos, f"{block.name}: {actual.name}", why)
     return bindings[h], bindings[m]
 
 
-def _assemble(
+def _assemble_program(
     scope: Scope, node: tree.Instance, blocks: dict[str, ir.Block], headers: t.Type, metadata: t.Type
 ) -> ir.Program:
     unit = scope.unit
@@ -200,7 +200,7 @@ def _assemble(
     assert isinstance(standard, t.Struct)
     if not isinstance(headers, t.Struct) or headers.kind != "struct":
         raise Refused(node.pos, "main", f"the headers must be a struct, not {headers}")
-    if not isinstance(t.unwrapped(metadata), t.Struct):
+    if not isinstance(t.unwrap_type(metadata), t.Struct):
         raise Refused(node.pos, "main", f"the metadata must be a struct, not {metadata}")
     if unit.architecture is XSA and t.fixed_width(metadata) is None:
         raise Refused(node.pos, "main", f"{metadata} has no fixed width, which user metadata must have")

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from olafswitch.p4.check.calls import call
-from olafswitch.p4.check.coercion import coerce
-from olafswitch.p4.check.expressions import check, check_initial, writable
-from olafswitch.p4.check.operators import binary
+from olafswitch.p4.check.calls import check_call
+from olafswitch.p4.check.coercion import coerce_to
+from olafswitch.p4.check.expressions import check_expression, check_initial, check_writable
+from olafswitch.p4.check.operators import make_binary
 from olafswitch.p4.check.scope import Scope, Value
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import has_effects, jumps, pinned
+from olafswitch.p4.ir.walk import has_effects, jumps_out, pin_indices
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax import tree
 
@@ -31,23 +31,23 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
         case tree.Block():
             return check_block(node, scope)
         case tree.Assign():
-            return _assign(node, scope)
+            return _check_assignment(node, scope)
         case tree.Do():
-            return _do(node, scope)
+            return _check_do(node, scope)
         case tree.If():
-            condition = check(node.condition, scope, t.BOOL)
+            condition = check_expression(node.condition, scope, t.BOOL)
             yes = check_statement(node.yes, scope.inner())
             return ir.If(condition, yes, check_statement(node.no, scope.inner()) if node.no else None)
         case tree.Switch():
-            return _switch(node, scope)
+            return _check_switch(node, scope)
         case tree.Jump():
-            return _jump(node, scope)
+            return _check_jump(node, scope)
         case tree.Return():
-            return _return(node, scope)
+            return _check_return(node, scope)
         case tree.Empty():
             return ir.Body(())
         case tree.For() | tree.ForIn():
-            return _loop(node, scope)
+            return _check_loop(node, scope)
         case tree.Variable():
             return declare_variable(node, scope)
         case tree.Constant():
@@ -61,8 +61,8 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
 
 def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
     """Declare a variable."""
-    type_ = resolve(node.type, scope)
-    base = t.unwrapped(type_)
+    type_ = resolve_type(node.type, scope)
+    base = t.unwrap_type(type_)
     if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
         raise Refused(node.pos, f"variable {node.name}", f"cannot be of type {type_}")
     value = check_initial(node.value, scope, type_) if node.value is not None else None
@@ -73,7 +73,7 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
 
 def declare_constant(node: tree.Constant, scope: Scope) -> None:
     """Declare a constant; raises Refused when its value is not known at compile time."""
-    value = check_initial(node.value, scope, resolve(node.type, scope))
+    value = check_initial(node.value, scope, resolve_type(node.type, scope))
     if not is_constant(value):
         raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
     base = node.value.base if isinstance(node.value, tree.Number) else 10
@@ -86,8 +86,8 @@ def is_constant(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const | ir.Default)
 
 
-def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
-    target = writable(node.target, scope)
+def _check_assignment(node: tree.Assign, scope: Scope) -> ir.Statement:
+    target = check_writable(node.target, scope)
     if node.op:
         before: list[ir.Statement] = []
 
@@ -96,20 +96,20 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
             before.append(ir.Declare(local, index))
             return local
 
-        target = pinned(target, once)
-        made = binary(node.op, target, check(node.value, scope), node.pos)
-        return ir.Body((*before, ir.Assign(target, coerce(made, target.type, node.pos))))
+        target = pin_indices(target, once)
+        made = make_binary(node.op, target, check_expression(node.value, scope), node.pos)
+        return ir.Body((*before, ir.Assign(target, coerce_to(made, target.type, node.pos))))
     return ir.Assign(target, check_initial(node.value, scope, target.type))
 
 
-def _do(node: tree.Do, scope: Scope) -> ir.Statement:
-    made = call(node.call, scope)
+def _check_do(node: tree.Do, scope: Scope) -> ir.Statement:
+    made = check_call(node.call, scope)
     if not has_effects(made):
         return ir.Body(())
     return ir.Do(made)
 
 
-def _jump(node: tree.Jump, scope: Scope) -> ir.Statement:
+def _check_jump(node: tree.Jump, scope: Scope) -> ir.Statement:
     frame = scope.frame
     if node.word == "exit":
         if frame.kind in ("parser", "state"):
@@ -122,7 +122,7 @@ def _jump(node: tree.Jump, scope: Scope) -> ir.Statement:
     return ir.Jump(node.word)
 
 
-def _return(node: tree.Return, scope: Scope) -> ir.Statement:
+def _check_return(node: tree.Return, scope: Scope) -> ir.Statement:
     if scope.frame.kind in ("parser", "state"):
         raise Refused(node.pos, "return", "not allowed in parsers")
     if node.value is None:
@@ -131,17 +131,17 @@ def _return(node: tree.Return, scope: Scope) -> ir.Statement:
         return ir.Return(None)
     if scope.frame.result == t.VOID:
         raise Refused(node.pos, "return", "no value can be returned here")
-    return ir.Return(check(node.value, scope, scope.frame.result))
+    return ir.Return(check_expression(node.value, scope, scope.frame.result))
 
 
-def _switch(node: tree.Switch, scope: Scope) -> ir.Statement:
+def _check_switch(node: tree.Switch, scope: Scope) -> ir.Statement:
     if scope.frame.kind in ("parser", "state"):
         raise Refused(node.pos, "switch", "not allowed in parsers")
-    subject = check(node.subject, scope)
+    subject = check_expression(node.subject, scope)
     if isinstance(subject, ir.TableApply) and subject.part == "action_run":
         label = _action_label(subject.table)
     else:
-        if subject.type == t.INTEGER or t.is_exact(subject.type) or not _comparable(subject.type):
+        if subject.type == t.INTEGER or t.is_exact(subject.type) or not _is_comparable(subject.type):
             raise Refused(node.pos, "switch", f"cannot be over {subject.type}")
         label = _value_label(subject.type, scope)
     cases: list[ir.Case] = []
@@ -166,8 +166,8 @@ def _switch(node: tree.Switch, scope: Scope) -> ir.Statement:
     return ir.Switch(subject, tuple(cases))
 
 
-def _comparable(type_: t.Type) -> bool:
-    base = t.stripped(type_)
+def _is_comparable(type_: t.Type) -> bool:
+    base = t.strip_type(type_)
     return (
         isinstance(base, t.Enum)
         or base in (t.BOOL, t.ERROR)
@@ -188,7 +188,7 @@ def _action_label(table: ir.Table) -> Callable[[tree.Expr], int]:
 
 def _value_label(type_: t.Type, scope: Scope) -> Callable[[tree.Expr], int]:
     def value(label: tree.Expr) -> int:
-        expr = check(label, scope, type_)
+        expr = check_expression(label, scope, type_)
         if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
             raise Refused(label.pos, "switch", "a label must be known at compile time")
         return int(expr.value)
@@ -199,7 +199,7 @@ def _value_label(type_: t.Type, scope: Scope) -> Callable[[tree.Expr], int]:
 # --- loops -------------------------------------------------------------------------------------------
 
 
-def _loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
+def _check_loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
     """A loop, whose body may ``break`` and ``continue``."""
     if scope.frame.kind in ("parser", "state"):
         raise Refused(node.pos, "for", "not allowed in parsers")
@@ -207,7 +207,7 @@ def _loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
     if isinstance(node, tree.ForIn):
         return _for_in(node, inner)
     init = ir.Body(tuple(check_statement(statement, inner) for statement in node.init))
-    condition = check(node.condition, inner, t.BOOL)
+    condition = check_expression(node.condition, inner, t.BOOL)
     update = ir.Body(tuple(check_statement(statement, inner) for statement in node.update))
     return ir.Loop(init, condition, update, _loop_body(node.body, inner))
 
@@ -220,23 +220,23 @@ def _loop_body(node: tree.Statement, scope: Scope) -> ir.Statement:
 
 
 def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
-    type_ = resolve(node.type, scope)
+    type_ = resolve_type(node.type, scope)
     unit = scope.unit
     variable = ir.Local(type_, unit.unique(node.name))
     scope.declare(node.name, Value(variable), node.pos)
     if isinstance(node.collection, tree.Between):
         return _for_in_range(node, node.collection, variable, scope)
-    collection = check(node.collection, scope)
-    base = t.unwrapped(collection.type)
+    collection = check_expression(node.collection, scope)
+    base = t.unwrap_type(collection.type)
     if isinstance(collection, ir.Make) and isinstance(base, t.ListOf | t.Tuple):
-        parts = [coerce(part, type_, node.pos) for part in collection.parts]
+        parts = [coerce_to(part, type_, node.pos) for part in collection.parts]
         first: list[ir.Statement] = []
         if has_effects(collection):
             items = [ir.Local(type_, unit.unique("item")) for _ in parts]
             first = [ir.Declare(item, part) for item, part in zip(items, parts, strict=True)]
             parts = list(items)
         bodies = [ir.Body((ir.Declare(variable, part), _loop_body(node.body, scope))) for part in parts]
-        if any(map(jumps, bodies)):
+        if any(map(jumps_out, bodies)):
             raise Refused(node.pos, "for in", "break and continue over a list are not supported")
         return ir.Body((*first, *bodies))
     if not isinstance(base, t.Stack) or base.element != type_:
@@ -253,13 +253,13 @@ def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
 def _for_in_range(node: tree.ForIn, bounds: tree.Between, variable: ir.Local, scope: Scope) -> ir.Statement:
     """Low to high, both included; a counter one bit wider than the variable cannot wrap."""
     type_ = variable.type
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     if not isinstance(base, t.Bit):
         raise Refused(node.pos, "for in", f"a range cannot be of {type_}")
     wide = t.Bit(base.width + 1, base.signed)
-    low, high = check(bounds.low, scope, type_), check(bounds.high, scope, type_)
+    low, high = check_expression(bounds.low, scope, type_), check_expression(bounds.high, scope, type_)
     counter, last = (ir.Local(wide, scope.unit.unique(n)) for n in ("at", "last"))
     start = (ir.Declare(counter, ir.Cast(wide, low)), ir.Declare(last, ir.Cast(wide, high)))
-    step = ir.Assign(counter, binary("+", counter, ir.Const(wide, 1), node.pos))
+    step = ir.Assign(counter, make_binary("+", counter, ir.Const(wide, 1), node.pos))
     body = ir.Body((ir.Declare(variable, ir.Cast(type_, counter)), _loop_body(node.body, scope)))
     return ir.Loop(ir.Body(start), ir.Binary(t.BOOL, "<=", counter, last), ir.Body((step,)), body)

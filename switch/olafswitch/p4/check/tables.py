@@ -2,14 +2,14 @@
 
 from olafswitch.p4.check.calls import local_action, make_instance
 from olafswitch.p4.check.entries import action_call, check_entries
-from olafswitch.p4.check.expressions import check, constant, constant_int, writable
+from olafswitch.p4.check.expressions import check_constant, check_expression, check_writable, constant_int
 from olafswitch.p4.check.scope import Scope, Value
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax import literals, tree
-from olafswitch.p4.syntax.annotations import control_plane_name, given_name, named
+from olafswitch.p4.syntax.annotations import control_plane_name, find_annotation, given_name
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 DEFAULT_SIZE = 1024
@@ -31,15 +31,15 @@ def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir
     if "actions" not in properties:
         raise Refused(node.pos, f"table {node.name}", "has no actions")
     name = control_plane_name(node.name, path, node.annotations)
-    keys = _keys(properties.get("key"), scope)
-    actions = _actions(properties["actions"], scope)
-    default, data, const = _default(properties.get("default_action"), actions, node, scope)
+    keys = _check_keys(properties.get("key"), scope)
+    actions = _check_actions(properties["actions"], scope)
+    default, data, const = _check_default(properties.get("default_action"), actions, node, scope)
     listed = properties.get("entries")
-    if listed and _entries(listed) and not keys:
+    if listed and _check_entries(listed) and not keys:
         raise Refused(listed.pos, "entries", f"table {node.name} has no key that they could match")
     match_keys = [key for key in keys if key.kind != "selector"]
     entries = (
-        check_entries(_entries(listed), listed.const, match_keys, actions, properties, scope, node.name)
+        check_entries(_check_entries(listed), listed.const, match_keys, actions, properties, scope, node.name)
         if listed
         else []
     )
@@ -47,11 +47,11 @@ def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir
         name=name, cpp=scope.unit.unique(node.name), keys=keys, actions=actions, default=default,
         default_data=data, default_const=const, entries=entries,
         entries_const=listed is not None and listed.const,
-        size=_size(properties.get("size"), len(entries), scope),
-        counter=_attached(properties.get("counters"), "direct_counter", scope),
-        meter=_attached(properties.get("meters"), "direct_meter", scope),
-        profile=_profile(properties.get("implementation"), scope),
-        idle_timeout=_flag(properties.get("support_timeout"), scope),
+        size=_check_size(properties.get("size"), len(entries), scope),
+        counter=_find_attached(properties.get("counters"), "direct_counter", scope),
+        meter=_find_attached(properties.get("meters"), "direct_meter", scope),
+        profile=_find_profile(properties.get("implementation"), scope),
+        idle_timeout=_check_flag(properties.get("support_timeout"), scope),
         annotations=node.annotations, pos=node.pos,
     )  # fmt: skip
     _check_whole(table, node)
@@ -71,7 +71,7 @@ def _check_whole(table: ir.Table, node: tree.Table) -> None:
         )
 
 
-def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
+def _check_keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
     keys: list[ir.Key] = []
     for item in node.value if node else ():  # type: ignore[union-attr]  # the grammar makes it a tuple
         assert isinstance(item, tree.KeyElement)
@@ -79,10 +79,10 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
             raise Refused(item.pos, f"match kind {item.match_kind}", "not declared")
         if item.match_kind not in _KINDS:
             raise Refused(item.pos, f"match kind {item.match_kind}", "not supported")
-        value = check(item.value, scope)
+        value = check_expression(item.value, scope)
         if value.type == t.INTEGER or t.key_width(value.type) is None:
             raise Refused(item.pos, "table key", f"cannot be of type {value.type}")
-        base = t.stripped(value.type)
+        base = t.strip_type(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
         name = _key_name(item, scope)
@@ -90,7 +90,7 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
     return keys
 
 
-def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
+def _check_actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
     made: list[ir.TableAction] = []
     for item in node.value:  # type: ignore[union-attr]  # the grammar makes it a tuple
         assert isinstance(item, tree.ActionRef)
@@ -102,12 +102,12 @@ def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
             raise Refused(item.pos, item.name, "listed twice")
         names = {annotation.name for annotation in item.annotations}
         where = "table_only" if "tableonly" in names else "default_only" if "defaultonly" in names else ""
-        args = _bound(item, action, scope)
+        args = _bind_action(item, action, scope)
         made.append(ir.TableAction(action, args, item.annotations, where, item.name))
     return made
 
 
-def _bound(node: tree.ActionRef, action: ir.Action, scope: Scope) -> tuple[ir.Arg, ...]:
+def _bind_action(node: tree.ActionRef, action: ir.Action, scope: Scope) -> tuple[ir.Arg, ...]:
     directed = [param for param in action.params if param.direction]
     if len(node.args) != len(directed):
         raise Refused(node.pos, node.name, f"{len(directed)} directed parameters, {len(node.args)} arguments")
@@ -116,16 +116,16 @@ def _bound(node: tree.ActionRef, action: ir.Action, scope: Scope) -> tuple[ir.Ar
         if arg.value is None:
             raise Refused(arg.pos, param.name, "needs a value")
         if param.direction == "in":
-            value = check(arg.value, scope, param.type)
+            value = check_expression(arg.value, scope, param.type)
         else:
-            value = writable(arg.value, scope)
+            value = check_writable(arg.value, scope)
             if value.type != param.type:
                 raise Refused(arg.pos, param.name, f"is {param.type}, the argument {value.type}")
         args.append(ir.Arg(param.direction, value, param.type))
     return tuple(args)
 
 
-def _default(
+def _check_default(
     node: tree.Property | None, actions: list[ir.TableAction], table: tree.Table, scope: Scope
 ) -> tuple[int, tuple[int, ...], bool]:
     if node is not None:
@@ -145,12 +145,12 @@ def _default(
     return len(actions) - 1, (), False
 
 
-def _entries(node: tree.Property) -> list[tree.Entry]:
+def _check_entries(node: tree.Property) -> list[tree.Entry]:
     assert isinstance(node.value, tuple)
     return [entry for entry in node.value if isinstance(entry, tree.Entry)]
 
 
-def _size(node: tree.Property | None, entries: int, scope: Scope) -> int:
+def _check_size(node: tree.Property | None, entries: int, scope: Scope) -> int:
     """The number of entries that fit; as in p4c, none given and 0 mean the default."""
     if node is None:
         return max(DEFAULT_SIZE, entries)
@@ -161,11 +161,11 @@ def _size(node: tree.Property | None, entries: int, scope: Scope) -> int:
     return max(size or DEFAULT_SIZE, entries)
 
 
-def _flag(node: tree.Property | None, scope: Scope) -> bool:
+def _check_flag(node: tree.Property | None, scope: Scope) -> bool:
     if node is None:
         return False
     assert not isinstance(node.value, tuple)
-    return bool(constant(node.value, scope, node.name, t.BOOL).value)
+    return bool(check_constant(node.value, scope, node.name, t.BOOL).value)
 
 
 def _named_instance(node: tree.Property, scope: Scope) -> ir.Instance:
@@ -178,9 +178,9 @@ def _named_instance(node: tree.Property, scope: Scope) -> ir.Instance:
         callee = node.value.callee
         base = tree.NamedType(callee.pos, callee.name)
         args = node.value.type_args
-        type_ = resolve(tree.Specialized(node.pos, base, args) if args else base, scope)
+        type_ = resolve_type(tree.Specialized(node.pos, base, args) if args else base, scope)
         if isinstance(type_, t.Extern):
-            if not named(node.annotations, "name"):
+            if not find_annotation(node.annotations, "name"):
                 raise Refused(node.pos, node.name, "an extern object that is made here needs a @name")
             name = control_plane_name("", "", node.annotations)
             made = make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
@@ -189,7 +189,7 @@ def _named_instance(node: tree.Property, scope: Scope) -> ir.Instance:
     raise Refused(node.pos, node.name, "an extern object is needed here")
 
 
-def _attached(node: tree.Property | None, extern: str, scope: Scope) -> ir.Instance | None:
+def _find_attached(node: tree.Property | None, extern: str, scope: Scope) -> ir.Instance | None:
     if node is None:
         return None
     instance = _named_instance(node, scope)
@@ -200,7 +200,7 @@ def _attached(node: tree.Property | None, extern: str, scope: Scope) -> ir.Insta
     return instance
 
 
-def _profile(node: tree.Property | None, scope: Scope) -> ir.Instance | None:
+def _find_profile(node: tree.Property | None, scope: Scope) -> ir.Instance | None:
     if node is None:
         return None
     instance = _named_instance(node, scope)
@@ -214,7 +214,7 @@ def _profile(node: tree.Property | None, scope: Scope) -> ir.Instance | None:
 
 def _key_name(item: tree.KeyElement, scope: Scope) -> str:
     """The control plane's name of a key; raises Refused when only ``@name`` could give one."""
-    if named(item.annotations, "name"):
+    if find_annotation(item.annotations, "name"):
         return control_plane_name("", "", item.annotations)
     name = _key_text(item.value, scope)
     if not name:
@@ -226,48 +226,50 @@ def _key_text(node: tree.Expr, scope: Scope) -> str:
     """The expression as a name; empty when it has none."""
     match node:
         case tree.Number():
-            return literals.written(node)
+            return literals.write_number(node)
         case tree.Boolean(value=truth):
             return str(truth).lower()
         case tree.Name(name=name):
-            return _constant(node, scope) or name
+            return _check_table_constant(node, scope) or name
         case tree.Member(base=base, name=name):
             field = _field_name(base, name, scope)
-            return field[1:] if field.startswith(".") else _joined("{}.{}", _key_text(base, scope), field)
+            return field[1:] if field.startswith(".") else _join_names("{}.{}", _key_text(base, scope), field)
         case tree.Index(base=base, index=index):
-            return _joined("{}[{}]", _key_text(base, scope), _key_text(index, scope))
+            return _join_names("{}[{}]", _key_text(base, scope), _key_text(index, scope))
         case tree.Slice(base=base, high=high, low=low):
-            return _joined("{}[{}:{}]", _key_text(base, scope), _key_text(high, scope), _key_text(low, scope))
+            return _join_names(
+                "{}[{}:{}]", _key_text(base, scope), _key_text(high, scope), _key_text(low, scope)
+            )
         case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
-            return _joined("{}.$valid$", _key_text(base, scope))
+            return _join_names("{}.$valid$", _key_text(base, scope))
         case tree.Binary(op="&", left=left, right=right):
-            return _joined("{} & {}", _key_text(left, scope), _key_text(right, scope))
+            return _join_names("{} & {}", _key_text(left, scope), _key_text(right, scope))
         case tree.Cast(operand=operand):
             return _key_text(operand, scope)
         case tree.Binary():
-            return _constant(node, scope)
+            return _check_table_constant(node, scope)
     return ""
 
 
-def _joined(form: str, *parts: str) -> str:
+def _join_names(form: str, *parts: str) -> str:
     return form.format(*parts) if all(parts) else ""
 
 
-def _constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
+def _check_table_constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
     """A compile-time number, in the base of its declaration; empty for anything else."""
     entity = scope.find(node.name) if isinstance(node, tree.Name) else None
     if isinstance(node, tree.Name) and not isinstance(entity, Value):
         return ""
-    value = check(node, scope)
+    value = check_expression(node, scope)
     if not isinstance(value, ir.Const) or isinstance(value.value, str):
         return ""
     base = entity.base if isinstance(entity, Value) else 10
-    return literals.written(tree.Number(node.pos, int(value.value), None, False, base))
+    return literals.write_number(tree.Number(node.pos, int(value.value), None, False, base))
 
 
 def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
     """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
-    type_ = t.unwrapped(check(base, scope).type)
+    type_ = t.unwrap_type(check_expression(base, scope).type)
     declaration = type_.declaration if isinstance(type_, t.Struct) else None
     for member in declaration.fields if declaration else ():
         if member.name == name:

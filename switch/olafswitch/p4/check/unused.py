@@ -1,9 +1,9 @@
 """Functions, actions, parsers and controls that nothing uses: checked as p4c checks them, and left out."""
 
 from olafswitch.p4.check.actions import make_action, make_function
-from olafswitch.p4.check.blocks import Argument, instantiate
+from olafswitch.p4.check.blocks import Argument, instantiate_block
 from olafswitch.p4.check.scope import Scope, Value
-from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.check.typing import resolve_type
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.syntax import tree
@@ -30,25 +30,27 @@ def check_unused(declarations: tree.Program, scope: Scope) -> None:
             case tree.Parser() | tree.Control() if node.pos not in places:
                 given = _stand_ins(node, scope)
                 if given is not None:
-                    instantiate(node, given, scope, node.name, (), node.pos)
+                    instantiate_block(node, given, scope, node.name, (), node.pos)
 
 
 def _stand_ins(node: tree.Parser | tree.Control, scope: Scope) -> dict[str, Argument] | None:
     """Arguments for the constructor; None where it takes a parser or control, whose body is not known."""
     made: dict[str, Argument] = {}
     for param in node.constructor:
-        type_ = resolve(param.type, scope)
+        type_ = resolve_type(param.type, scope)
         if isinstance(type_, t.Block):
             return None
         if isinstance(type_, t.Extern):
             name = scope.unit.unique(param.name)
             made[param.name] = ir.Instance(param.name, name, type_, {}, (), param.pos)
         else:
-            made[param.name] = Value(ir.Const(type_, _some(type_)), False, "is a constructor's parameter")
+            made[param.name] = Value(
+                ir.Const(type_, _find_some(type_)), False, "is a constructor's parameter"
+            )
     return made
 
 
-def _some(type_: t.Type) -> int | bool:
+def _find_some(type_: t.Type) -> int | bool:
     """A value that every width and every enumeration has, and that can divide."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     return base.members[0][1] if isinstance(base, t.Enum) and base.members else base == t.BOOL or 1

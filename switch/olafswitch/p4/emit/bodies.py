@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from olafswitch.p4.emit.expressions import Expressions
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.writer import Writer, fields, keeps_origin
+from olafswitch.p4.emit.writer import Writer, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import has_effects, pinned
+from olafswitch.p4.ir.walk import has_effects, pin_indices
 
 
 class Body:
@@ -111,7 +111,7 @@ class Body:
 
     def pin(self, target: ir.Expr) -> ir.Expr:
         """The target with its indices evaluated now."""
-        return pinned(
+        return pin_indices(
             target, lambda index: ir.Local(index.type, self.e.keep(self.e.value(index), index.type))
         )
 
@@ -136,7 +136,7 @@ class Body:
                     f"{place} = cut<{total}>(({cpp})(({place} & ~left({ones}, {kept}))"
                     f" | left(convert<{cpp}>({value}), {kept})));"
                 )
-            case ir.Field(base=base, name=name) if t.is_union(t.stripped(base.type)):
+            case ir.Field(base=base, name=name) if t.is_union(t.strip_type(base.type)):
                 kept = self.e.keep(value, target.type)
                 union = self.e.value(base)
                 self.w.line(f"if ({kept}.v) {{ {self.only(union, base.type, name)} }}")
@@ -155,7 +155,7 @@ class Body:
 
     def only(self, union: str, type_: t.Type, name: str) -> str:
         """Statements that make all members of a union but one invalid."""
-        others = [field for field, _ in fields(type_) if field != f"f_{name}"]
+        others = [field for field, _ in type_fields(type_) if field != f"f_{name}"]
         return " ".join(f"{union}.{field}.v = false;" for field in others)
 
     # --- calls
@@ -207,7 +207,9 @@ class Body:
         Copies are made where a reference would show: where places overlap, or are not C++ lvalues.
         """
         roots = [
-            _root(arg.value) for arg in args if arg.direction in ("out", "inout") and arg.value is not None
+            _root_name(arg.value)
+            for arg in args
+            if arg.direction in ("out", "inout") and arg.value is not None
         ]
         overlap = len(set(roots)) < len(roots)
         turns = sorted(range(len(args)), key=lambda at: args[at].turn)
@@ -220,7 +222,7 @@ class Body:
                 values[at] = self.e.keep(f"{self.e.cpp(arg.type)}{{}}", arg.type)
             elif arg.direction in ("out", "inout"):
                 place = self.pin(arg.value)
-                if always_copy or overlap or later or not _addressable(place):
+                if always_copy or overlap or later or not _is_addressable(place):
                     first = self.e.value(place) if arg.direction == "inout" else f"{self.e.cpp(arg.type)}{{}}"
                     values[at] = self.e.keep(first, arg.type)
                     back.append((place, values[at]))
@@ -229,7 +231,7 @@ class Body:
                     values[at] = self.e.value(place)
             else:
                 value = self.e.value(arg.value)
-                shared = by_reference and (not _addressable(arg.value) or _root(arg.value) in roots)
+                shared = by_reference and (not _is_addressable(arg.value) or _root_name(arg.value) in roots)
                 values[at] = self.e.keep(value, arg.type) if later or shared else value
         return values, back
 
@@ -237,7 +239,7 @@ class Body:
         block = node.target
         data = [
             (arg, param) for arg, param in zip(node.args, block.params, strict=True)
-            if not isinstance(t.unwrapped(param.type), t.Extern)
+            if not isinstance(t.unwrap_type(param.type), t.Extern)
         ]  # fmt: skip
         values, back = self.arguments([arg for arg, _ in data], always_copy=False, by_reference=True)
         inner = ", ".join(["x", *values])
@@ -261,7 +263,7 @@ class Body:
             self.w.line(f"{place}.{node.method}({node.count}u);")
             return
         size = (t.max_width(node.base.type) + 7) // 8
-        union = base.base if isinstance(base, ir.Field) and t.is_union(t.stripped(base.base.type)) else None
+        union = base.base if isinstance(base, ir.Field) and t.is_union(t.strip_type(base.base.type)) else None
         if node.method == "setValid":
             cpp = self.e.cpp(node.base.type)
             self.w.line(
@@ -273,19 +275,19 @@ class Body:
             self.w.line(f"if ({place}.v) {{ {place}.v = false; x.register_length -= {size}; }}")
 
 
-def _root(expr: ir.Expr | None) -> str:
+def _root_name(expr: ir.Expr | None) -> str:
     while isinstance(expr, ir.Field | ir.Element | ir.Slice | ir.StackPart | ir.WindowSlice | ir.Cast):
         expr = expr.operand if isinstance(expr, ir.Cast) else expr.base
     return expr.name if isinstance(expr, ir.Local) else ""
 
 
-def _addressable(expr: ir.Expr) -> bool:
+def _is_addressable(expr: ir.Expr) -> bool:
     """Whether C++ can refer to it as it is."""
     match expr:
         case ir.Local():
             return True
         case ir.Field(base=base):
-            return not t.is_union(t.stripped(base.type)) and _addressable(base)
+            return not t.is_union(t.strip_type(base.type)) and _is_addressable(base)
         case ir.Element(base=base, index=ir.Const()):
-            return _addressable(base)
+            return _is_addressable(base)
     return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import Writer, fields, header_ends, literal, words_of
+from olafswitch.p4.emit.writer import Writer, header_ends, type_fields, words_of, write_literal
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects
@@ -43,7 +43,7 @@ class Expressions:
 
     def words(self, value: str, type_: t.Type) -> list[str]:
         """A scalar's 64-bit words, the least significant first."""
-        base = t.stripped(type_)
+        base = t.strip_type(type_)
         cpp = self.cpp(base) if isinstance(base, t.Bit) else "u64"
         return [f"Limbs<{cpp}>::get(({cpp})({value}), {word})" for word in range(words_of(base))]
 
@@ -62,7 +62,7 @@ class Expressions:
         """A C++ expression for it."""
         match expr:
             case ir.Const(value=value):
-                return '""' if isinstance(value, str) else literal(int(value), expr.type)
+                return '""' if isinstance(value, str) else write_literal(int(value), expr.type)
             case ir.Local(name=name):
                 return name
             case ir.Field() | ir.Element() | ir.StackPart():
@@ -95,9 +95,9 @@ class Expressions:
         return self._effects.call(expr)
 
     def validity(self, value: str, type_: t.Type) -> str:
-        base = t.stripped(type_)
+        base = t.strip_type(type_)
         if t.is_union(base):
-            return "(" + " || ".join(f"{value}.{name}.v" for name, _ in fields(base)) + ")"
+            return "(" + " || ".join(f"{value}.{name}.v" for name, _ in type_fields(base)) + ")"
         return f"{value}.v"
 
     def part(self, expr: ir.Field | ir.Element | ir.StackPart) -> str:
@@ -108,7 +108,7 @@ class Expressions:
             return self._stack_part(expr)
         index = self.value(expr.index)
         base = self.value(expr.base)
-        if isinstance(t.stripped(expr.base.type), t.Tuple):
+        if isinstance(t.strip_type(expr.base.type), t.Tuple):
             assert isinstance(expr.index, ir.Const)
             return f"{base}.f{expr.index.value}"
         if isinstance(expr.index, ir.Const):
@@ -117,7 +117,7 @@ class Expressions:
 
     def index(self, value: str, type_: t.Type) -> str:
         """An index as u64; a negative one becomes a huge one."""
-        base = t.stripped(type_)
+        base = t.strip_type(type_)
         if isinstance(base, t.Bit) and base.signed and base.width < 64:
             return f"extend<{base.width}, 64, u64>({value})"
         return f"places({value})" if t.max_width(base) > 64 else value
@@ -126,7 +126,7 @@ class Expressions:
         stack = self.value(expr.base)
         if expr.part == "lastIndex":
             return f"((u64)(u32)({stack}.next - 1))"
-        size = getattr(t.stripped(expr.base.type), "size", 0)
+        size = getattr(t.strip_type(expr.base.type), "size", 0)
         if expr.part == "next":
             self._effects.fail_if(f"{stack}.next >= {size}u", "StackOutOfBounds")
             return f"{stack}.e[{stack}.next]"
@@ -145,7 +145,7 @@ class Expressions:
         if expr.op in ("&&", "||"):
             return self._short_circuit(expr)
         left, right = self.row([expr.left, expr.right])
-        type_ = t.stripped(expr.left.type)
+        type_ = t.strip_type(expr.left.type)
         if expr.op in ("==", "!="):
             same = self.w.types.equal(type_, left, right)
             return same if expr.op == "==" else f"(!{same})"
@@ -208,7 +208,7 @@ class Expressions:
 
     def _cast(self, expr: ir.Cast) -> str:
         inner = self.value(expr.operand)
-        source, target = t.stripped(expr.operand.type), t.stripped(expr.type)
+        source, target = t.strip_type(expr.operand.type), t.strip_type(expr.type)
         if source == target:
             return inner
         if target == t.BOOL:
@@ -226,7 +226,7 @@ class Expressions:
         return f"convert<{cpp}>({inner})"
 
     def _make(self, type_: t.Type, parts: list[str]) -> str:
-        base, cpp = t.stripped(type_), self.cpp(type_)
+        base, cpp = t.strip_type(type_), self.cpp(type_)
         if isinstance(base, t.Stack):
             return f"{cpp}{{{{{', '.join(parts)}}}, 0}}"
         if t.is_header(base):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.bodies import Body
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.rows import algorithm, bit_row, digest_words
+from olafswitch.p4.emit.rows import bit_row, digest_words, hash_algorithm
 from olafswitch.p4.emit.writer import words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -44,11 +44,11 @@ class Externs:
     # --- packets
 
     def packet_in_extract(self, node: ir.ExternCall, body: Body) -> str:
-        packets.extract(node, body)
+        packets.emit_extract(node, body)
         return "0"
 
     def packet_in_lookahead(self, node: ir.ExternCall, body: Body) -> str:
-        return packets.lookahead(node, body)
+        return packets.emit_lookahead(node, body)
 
     def packet_in_advance(self, node: ir.ExternCall, body: Body) -> str:
         bits = body.e.keep(self.values(node, body, 0)[0], t.Bit(32))
@@ -62,7 +62,7 @@ class Externs:
 
     def packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
         expr = node.given(0)
-        packets.emit(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
+        packets.emit_value(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
             body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
         return "0"
 
@@ -110,7 +110,7 @@ class Externs:
 
     def digest(self, node: ir.ExternCall, body: Body) -> str:
         data = node.given(1)
-        base = t.unwrapped(data.type)
+        base = t.unwrap_type(data.type)
         name = base.name if isinstance(base, t.Struct) else f"digest_{len(self.digests)}"
         known = next((at for at, entry in enumerate(self.digests) if entry[0] == name), None)
         if known is None:
@@ -125,7 +125,7 @@ class Externs:
     # --- arithmetic
 
     def store_hash(self, node: ir.ExternCall, body: Body) -> str:
-        function = algorithm(node.args[1].value, node.pos)
+        function = hash_algorithm(node.args[1].value, node.pos)
         result, data = node.args[0].value, node.given(3)
         base, most = self.values(node, body, 2, 4)
         for at in (2, 4):
@@ -141,7 +141,7 @@ class Externs:
     @staticmethod
     def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: Body) -> None:
         """Write a u64 to a target of any width."""
-        base = t.stripped(target.type)
+        base = t.strip_type(target.type)
         if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
             raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
         if isinstance(base, t.Bit):
@@ -172,7 +172,7 @@ class Externs:
     # --- checksums
 
     def _checksum(self, node: ir.ExternCall, body: Body) -> str:
-        function = algorithm(node.args[3].value, node.pos)
+        function = hash_algorithm(node.args[3].value, node.pos)
         data = node.given(1)
         row = bit_row(data, body, node.pos)
         if not node.method.endswith("_with_payload"):
@@ -235,7 +235,7 @@ class Externs:
 
     @staticmethod
     def _register_type(node: ir.ExternCall) -> t.Type:
-        return t.stripped(node.object.type.args[0])
+        return t.strip_type(node.object.type.args[0])
 
     def register_read(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)

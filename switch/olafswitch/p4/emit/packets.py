@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from olafswitch.p4.emit.bodies import Body
-from olafswitch.p4.emit.writer import Types, fields, header_ends, keeps_origin
+from olafswitch.p4.emit.writer import Types, header_ends, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
 
 
-def extract(node: ir.ExternCall, body: Body) -> None:
+def emit_extract(node: ir.ExternCall, body: Body) -> None:
     """``packet.extract(header)`` and ``packet.extract(header, bits)``."""
     target, type_ = node.args[0].value, node.args[0].type
-    if not t.is_header(t.stripped(type_)):
+    if not t.is_header(t.strip_type(type_)):
         raise Refused(node.pos, "extract", f"{type_} is not a header")
-    if any(isinstance(t.stripped(f), t.Stack) for _, f in fields(type_)):
+    if any(isinstance(t.strip_type(f), t.Stack) for _, f in type_fields(type_)):
         raise Refused(node.pos, "extract", f"{type_} holds a stack")
     varbit = has_varbit(type_)
     size = None
@@ -25,16 +25,16 @@ def extract(node: ir.ExternCall, body: Body) -> None:
     elif varbit:
         raise Refused(node.pos, "extract", f"{type_} has a varbit field, so its size must be given")
     target = body.pin(target) if target is not None else None
-    stacks = [body.e.value(part.base) for part in _nexts(target)]
+    stacks = [body.e.value(part.base) for part in _next_parts(target)]
     union = ""
-    if isinstance(target, ir.Field) and t.is_union(t.stripped(target.base.type)):
+    if isinstance(target, ir.Field) and t.is_union(t.strip_type(target.base.type)):
         union = body.only(body.e.value(target.base), target.base.type, target.name)
     place = body.e.value(target) if target is not None else body.e.keep(f"{body.e.cpp(type_)}{{}}", type_)
-    _fill(node, body, place, type_, size)
+    _fill_header(node, body, place, type_, size)
     body.w.line(" ".join([union, *(f"{stack}.next++;" for stack in stacks)]))
 
 
-def _nexts(target: ir.Expr | None) -> list[ir.StackPart]:
+def _next_parts(target: ir.Expr | None) -> list[ir.StackPart]:
     """Every ``stack.next`` on the way to an extracted header."""
     found = []
     while isinstance(target, ir.Field | ir.Element | ir.StackPart):
@@ -45,17 +45,17 @@ def _nexts(target: ir.Expr | None) -> list[ir.StackPart]:
 
 
 def has_varbit(type_: t.Type) -> bool:
-    base = t.stripped(type_)
-    return isinstance(base, t.Struct) and any(isinstance(t.stripped(f), t.Varbit) for _, f in base.fields)
+    base = t.strip_type(type_)
+    return isinstance(base, t.Struct) and any(isinstance(t.strip_type(f), t.Varbit) for _, f in base.fields)
 
 
-def _fill(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str | None) -> None:
-    fixed = sum(t.max_width(f) for _, f in fields(type_) if not isinstance(t.stripped(f), t.Varbit))
+def _fill_header(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str | None) -> None:
+    fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(node.pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
     need = f"{fixed}u" if size is None else f"{fixed}ull + {size}"
     if size is not None:
-        longest = next(t.max_width(f) for _, f in fields(type_) if isinstance(t.stripped(f), t.Varbit))
+        longest = next(t.max_width(f) for _, f in type_fields(type_) if isinstance(t.strip_type(f), t.Varbit))
         body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
         body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     body.fail_if(f"!x.has({need})", "PacketTooShort")
@@ -63,24 +63,24 @@ def _fill(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str 
     body.w.line(f"const u8 *{source} = x.data + x.at;\n(void){source};")
     at, offset = "", 0
     lines = []
-    for field, inner in fields(type_):
-        base = t.stripped(inner)
+    for field, inner in type_fields(type_):
+        base = t.strip_type(inner)
         if isinstance(base, t.Varbit):
             wide = body.e.cpp(t.Bit(max(base.width, 1)))
             lines.append(f"{place}.{field}.value = load_wide<{wide}>({source}, {offset}, (u32){size});")
             lines.append(f"{place}.{field}.bits = (u32){size};")
             at, offset = f"{source} + {size} / 8", offset
             continue
-        lines.append(f"{place}.{field} = {load(inner, at or source, offset, body.w.types, node.pos)};")
+        lines.append(f"{place}.{field} = {load_value(inner, at or source, offset, body.w.types, node.pos)};")
         offset += t.max_width(inner)
     if keeps_origin(type_):
         lines.append(f"{place}.origin = x.at + 1;")
     body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
 
 
-def load(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
+def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
     """A value of ``type_`` from bit ``at`` of the bytes ``source``."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     match base:
         case t.Bit(width=width):
             return f"load_at<{types.name(base)}, {at}, {width}>({source})"
@@ -88,85 +88,85 @@ def load(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
             return f"(load_at<u64, {at}, 1>({source}) != 0)"
         case t.Struct(kind="struct" | "header") | t.Tuple():
             parts = []
-            for _, inner in fields(base):
-                parts.append(load(inner, source, at, types, pos))
+            for _, inner in type_fields(base):
+                parts.append(load_value(inner, source, at, types, pos))
                 at += t.max_width(inner)
             if t.is_header(base):
                 parts += header_ends(base)
             return f"{types.name(base)}{{{', '.join(parts)}}}"
         case t.Stack(element=element, size=size):
             wide = t.max_width(element)
-            parts = [load(element, source, at + n * wide, types, pos) for n in range(size)]
+            parts = [load_value(element, source, at + n * wide, types, pos) for n in range(size)]
             return f"{types.name(base)}{{{{{', '.join(parts)}}}, 0}}"
     raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
 
 
-def lookahead(node: ir.ExternCall, body: Body) -> str:
+def emit_lookahead(node: ir.ExternCall, body: Body) -> str:
     """``packet.lookahead<T>()``"""
     width = t.fixed_width(node.type)
     if width is None:
         raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
     body.fail_if(f"!x.has({width})", "PacketTooShort")
-    return body.e.keep(load(node.type, "(x.data + x.at)", 0, body.w.types, node.pos), node.type)
+    return body.e.keep(load_value(node.type, "(x.data + x.at)", 0, body.w.types, node.pos), node.type)
 
 
-def emit(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
+def emit_value(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
     """``packet.emit(x)``: every valid header in it, in order."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     match base:
         case t.Struct(kind="header"):
             _emit_header(value, base, body, pos)
         case t.Struct() | t.Tuple():
-            for field, inner in fields(base):
-                emit(f"{value}.{field}", inner, body, pos)
+            for field, inner in type_fields(base):
+                emit_value(f"{value}.{field}", inner, body, pos)
         case t.Stack(element=element, size=size):
             for at in range(size):
-                emit(f"{value}.e[{at}]", element, body, pos)
+                emit_value(f"{value}.e[{at}]", element, body, pos)
         case _:
             raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
 
 
 def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
-    fixed = sum(t.max_width(f) for _, f in fields(type_) if not isinstance(t.stripped(f), t.Varbit))
+    fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
     if fixed == 0 and not has_varbit(type_):
         return
-    varbits = [f for f, inner in fields(type_) if isinstance(t.stripped(inner), t.Varbit)]
+    varbits = [f for f, inner in type_fields(type_) if isinstance(t.strip_type(inner), t.Varbit)]
     bits = " + ".join([f"{fixed}u", *(f"{value}.{field}.bits" for field in varbits)])
     out = body.w.fresh("o")
     body.w.line(f"if ({value}.v) if (u8 *{out} = x.room(({bits} + 7) / 8)) {{")
     if varbits:
         at, offset = "0u", 0
-        for field, inner in fields(type_):
+        for field, inner in type_fields(type_):
             part = f"{value}.{field}"
             if field in varbits:
                 body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
                 at = f"{at} + {part}.bits"
                 continue
-            for leaf, width in _scalars(inner, part):
+            for leaf, width in _list_scalars(inner, part):
                 body.w.line(f"store_wide({out}, {at} + {offset}, {width}, {leaf});")
                 offset += width
     else:
         body.w.line(f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {fixed // 8});\nelse {{")
-        store(type_, value, out, 0, body.w.line)
+        store_value(type_, value, out, 0, body.w.line)
         body.w.line("}")
     body.w.line(f"x.out_at += ({bits}) / 8;\n}}")
 
 
-def _scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
+def _list_scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
     """The scalars of a value in order: a C++ expression and the width of each."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     if isinstance(base, t.Struct | t.Tuple):
-        for field, inner in fields(base):
-            yield from _scalars(inner, f"{value}.{field}")
+        for field, inner in type_fields(base):
+            yield from _list_scalars(inner, f"{value}.{field}")
     else:
         yield (f"(u64)({value})" if base == t.BOOL else value), t.max_width(base)
 
 
-def store(type_: t.Type, value: str, out: str, padding: int, line: Callable[[str], None]) -> None:
+def store_value(type_: t.Type, value: str, out: str, padding: int, line: Callable[[str], None]) -> None:
     """Write a value behind ``padding`` zero bits to the bytes ``out``; ``line`` takes the statements."""
-    store_scalars(_scalars(type_, value), out, padding, line)
+    store_scalars(_list_scalars(type_, value), out, padding, line)
 
 
 def store_scalars(

@@ -8,7 +8,7 @@ from olafswitch.p4.emit.bodies import Body
 from olafswitch.p4.emit.externs import Externs
 from olafswitch.p4.emit.places import ARRAYS, Places
 from olafswitch.p4.emit.tables import write_lookup, write_specs
-from olafswitch.p4.emit.writer import Types, literal, quoted, words_of
+from olafswitch.p4.emit.writer import Types, quote_name, words_of, write_literal
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 
@@ -65,7 +65,7 @@ class Emitter:
     def _params(self, params: Sequence[ir.Parameter], shared: bool = False) -> list[str]:
         made = []
         for param in params:
-            if isinstance(t.unwrapped(param.type), t.Extern):
+            if isinstance(t.unwrap_type(param.type), t.Extern):
                 continue
             reference = "&" if shared or param.direction in ("out", "inout") else ""
             made.append(f"{self.types.name(param.type)} {reference}{param.local.name}")
@@ -87,7 +87,7 @@ class Emitter:
 
     def _clear_out(self, body: Body, params: Sequence[ir.Parameter]) -> None:
         for param in params:
-            if param.direction == "out" and not isinstance(t.unwrapped(param.type), t.Extern):
+            if param.direction == "out" and not isinstance(t.unwrap_type(param.type), t.Extern):
                 body.w.line(f"{param.local.name} = {self.types.name(param.type)}{{}};")
 
     def _parser(self, block: ir.Block) -> list[str]:
@@ -147,10 +147,11 @@ class Emitter:
     def _matches(self, match: ir.Match, value: str, type_: t.Type) -> str:
         assert match.value is not None
         if match.high is not None:
-            return f"({value} >= {literal(match.value, type_)} && {value} <= {literal(match.high, type_)})"
+            low, high = write_literal(match.value, type_), write_literal(match.high, type_)
+            return f"({value} >= {low} && {value} <= {high})"
         if match.mask is not None:
-            return f"(({value} & {literal(match.mask, type_)}) == {literal(match.value, type_)})"
-        return f"({value} == {literal(match.value, type_)})"
+            return f"(({value} & {write_literal(match.mask, type_)}) == {write_literal(match.value, type_)})"
+        return f"({value} == {write_literal(match.value, type_)})"
 
     def _in_value_set(self, values: ir.ValueSet, given: list[str], types: list[t.Type], body: Body) -> str:
         name = body.w.fresh("key")
@@ -200,7 +201,7 @@ class Emitter:
             for instance in self.places.arrays[extern]:
                 words = words_of(instance.type.args[0]) if extern == "register" else 1
                 measured = extern == "meter" and self.places.counts_bytes(instance)
-                row = f"{quoted(instance.name)}, {self.places.cells(instance)}, {words}, {int(measured)}"
+                row = f"{quote_name(instance.name)}, {self.places.cells(instance)}, {words}, {int(measured)}"
                 rows.append(f"{{{row}}}")
             lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
         entries = sum(len(table.entries) for table in p.tables)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.bodies import Body
-from olafswitch.p4.emit.writer import fields
+from olafswitch.p4.emit.writer import type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -15,7 +15,7 @@ ALGORITHMS = {
 }  # fmt: skip
 
 
-def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
+def hash_algorithm(expr: ir.Expr | None, pos: Pos) -> str:
     """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
         if expr.member in ALGORITHMS:
@@ -24,39 +24,39 @@ def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
     raise Refused(pos, "hash algorithm", "must be known at compile time")
 
 
-def leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
+def row_leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
     """The scalars of a value in order: C++ expression, type, and a condition (or nothing).
 
     As in BMv2, the fields of an invalid header are left out.
     """
-    if isinstance(expr, ir.Make) and not isinstance(t.stripped(expr.type), t.Stack):
+    if isinstance(expr, ir.Make) and not isinstance(t.strip_type(expr.type), t.Stack):
         raise AssertionError("the caller splits made values into their parts")
     guard = (
         f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
     )
-    yield from type_leaves(t.stripped(expr.type), value, guard)
+    yield from type_leaves(t.strip_type(expr.type), value, guard)
 
 
 def type_leaves(type_: t.Type, value: str, guard: str) -> Iterator[tuple[str, t.Type, str]]:
     match type_:
         case t.Struct(kind="header_union"):
-            for field, inner in fields(type_):
-                yield from type_leaves(t.stripped(inner), f"{value}.{field}", guard)
+            for field, inner in type_fields(type_):
+                yield from type_leaves(t.strip_type(inner), f"{value}.{field}", guard)
         case t.Struct() | t.Tuple():
             inside = f"{value}.v" if t.is_header(type_) else guard
-            for field, inner in fields(type_):
-                yield from type_leaves(t.stripped(inner), f"{value}.{field}", inside)
+            for field, inner in type_fields(type_):
+                yield from type_leaves(t.strip_type(inner), f"{value}.{field}", inside)
         case t.Stack(element=element, size=size):
             for at in range(size):
-                yield from type_leaves(t.stripped(element), f"{value}.e[{at}]", guard)
+                yield from type_leaves(t.strip_type(element), f"{value}.e[{at}]", guard)
         case _:
             yield value, type_, guard
 
 
-def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+def _row_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
     if isinstance(expr, ir.Make):
         for part in expr.parts:
-            yield from _parts(part)
+            yield from _row_parts(part)
     else:
         yield expr
 
@@ -70,21 +70,21 @@ def row_width(type_: t.Type) -> int:
 
 def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     """Packs a value's bits; the name of the C++ BitRow."""
-    parts = list(_parts(expr))
+    parts = list(_row_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
             raise Refused(pos, "hash", "a number in its data has no width")
     room = sum(
         row_width(leaf) if not isinstance(leaf, t.Varbit) else leaf.width
         for part in parts
-        for _, leaf, _ in leaves(part, "")
+        for _, leaf, _ in row_leaves(part, "")
     )
     name = body.w.fresh("row")
     values = body.e.row(parts)
     found = [
         (f"(u64)({leaf})" if type_ == t.BOOL else leaf, type_, guard)
         for part, value in zip(parts, values, strict=True)
-        for leaf, type_, guard in leaves(part, value)
+        for leaf, type_, guard in row_leaves(part, value)
     ]
     body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
     whole = room % 8 == 0 and not any(isinstance(type_, t.Varbit) for _, type_, _ in found)
@@ -108,11 +108,11 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
 
 def digest_words(expr: ir.Expr, body: Body, pos: Pos) -> int:
     """Writes a digest's scalars to the context; how many words they take."""
-    parts = list(_parts(expr))
+    parts = list(_row_parts(expr))
     values = body.e.row(parts)
     at = 0
     for part, value in zip(parts, values, strict=True):
-        for leaf, type_, _ in leaves(part, value):
+        for leaf, type_, _ in row_leaves(part, value):
             if isinstance(type_, t.Varbit) or part.type == t.INTEGER:
                 raise Refused(pos, "digest", f"{part.type} is not supported in it")
             for word in body.e.words(leaf, type_):

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from olafswitch.p4.emit.bodies import Body
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.rows import algorithm, bit_row
-from olafswitch.p4.emit.writer import quoted, split_words, words_of
+from olafswitch.p4.emit.rows import bit_row, hash_algorithm
+from olafswitch.p4.emit.writer import quote_name, split_words, words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Refused
 
 
-def kind(keys: Sequence[ir.Key]) -> str:
+def table_kind(keys: Sequence[ir.Key]) -> str:
     """Which of the runtime's tables it is."""
     kinds = {key.kind for key in keys}
     if kinds & {"ternary", "range", "optional"}:
@@ -46,7 +46,7 @@ def entry_words(keys: Sequence[ir.Key], matches: Sequence[ir.Match]) -> tuple[li
     return values, masks, prefix
 
 
-def numbers(values: Sequence[int]) -> str:
+def write_numbers(values: Sequence[int]) -> str:
     return "{" + ", ".join(f"{value:#x}ull" for value in values or [0]) + "}"
 
 
@@ -58,7 +58,7 @@ def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
     row = _selector_row(table, body)
     if keys:
         _write_key(keys, body)
-        name = {"EXACT": "find_exact", "LPM": "find_lpm", "TERNARY": "find_ternary"}[kind(keys)]
+        name = {"EXACT": "find_exact", "LPM": "find_lpm", "TERNARY": "find_ternary"}[table_kind(keys)]
         w.line(f"Table &table = x.sw->tables[{table.index}];")
         w.line(f"Entry *entry = {name}<{sum(key_words(keys))}>(table, key);")
         w.line("const Action *action;\nif (entry) {\naction = acquire(entry->action);")
@@ -89,7 +89,7 @@ def _selector_row(table: ir.Table, body: Body) -> str:
     if not parts:
         return "0"
     assert table.profile is not None
-    function = algorithm(table.profile.args.get("algorithm"), table.profile.pos)
+    function = hash_algorithm(table.profile.args.get("algorithm"), table.profile.pos)
     made = ir.Make(t.Tuple(tuple(part.type for part in parts)), parts)
     row = bit_row(made, body, table.pos)
     return f"{function}({row}.bytes, {row}.length())"
@@ -114,7 +114,7 @@ def _call_action(entry: ir.TableAction, body: Body) -> None:
     values, back = body.arguments(entry.args, always_copy=True)
     at = 0
     for param in entry.action.data:
-        base = t.stripped(param.type)
+        base = t.strip_type(param.type)
         if not isinstance(base, t.Bit | t.Enum) and base not in (t.BOOL, t.ERROR):
             raise Refused(
                 entry.action.pos, f"parameter {param.name}", f"action data of {param.type} is not supported"
@@ -142,29 +142,29 @@ def write_specs(places: Places) -> list[str]:
     for table in program.tables:
         pairs = zip(table.actions[table.default].action.data, table.default_data, strict=True)
         data = [word for param, value in pairs for word in split_words(value, param.type)]
-        lines.append(f"static const u64 default{table.index}[] = {numbers(data)};")
-        rows.append(_spec(table.name, table.match_keys, table.size, places.action_number(
+        lines.append(f"static const u64 default{table.index}[] = {write_numbers(data)};")
+        rows.append(_write_spec(table.name, table.match_keys, table.size, places.action_number(
             table.actions[table.default].action), len(data), f"default{table.index}"))  # fmt: skip
     lines.append(f"static const TableSpec table_specs[] = {{{', '.join([*rows, '{}'])}}};")
-    sets = [_spec(v.name, v.keys, v.size, 0, 0, "nullptr", "TERNARY") for v in program.value_sets]
+    sets = [_write_spec(v.name, v.keys, v.size, 0, 0, "nullptr", "TERNARY") for v in program.value_sets]
     lines.append(f"static const TableSpec value_set_specs[] = {{{', '.join([*sets, '{}'])}}};")
     lines += _entry_specs(places)
     return lines
 
 
-def _spec(
+def _write_spec(
     name: str, keys: Sequence[ir.Key], size: int, action: int, words: int, data: str, forced: str = ""
 ) -> str:
     lpm_word = lpm_words = lpm_width = at = ranges = 0
     for key in keys:
         count = words_of(key.value.type)
-        if key.kind == "lpm" and kind(keys) == "LPM":
+        if key.kind == "lpm" and table_kind(keys) == "LPM":
             lpm_word, lpm_words, lpm_width = at, count, t.key_width(key.value.type) or 0
         if key.kind == "range":
             ranges |= 1 << at
         at += count
     return (
-        f"{{{quoted(name)}, {forced or kind(keys)}, {at}, {lpm_word}, {lpm_words}, {lpm_width},"
+        f"{{{quote_name(name)}, {forced or table_kind(keys)}, {at}, {lpm_word}, {lpm_words}, {lpm_width},"
         f" {ranges:#x}ull, {size}ull, {action}, {words}, {data}, 0}}"
     )
 
@@ -179,7 +179,7 @@ def _entry_specs(places: Places) -> list[str]:
             data = [w for p, v in zip(action.data, entry.data, strict=True) for w in split_words(v, p.type)]
             at = len(rows)
             for stem, content in (("key", values), ("mask", masks), ("data", data)):
-                lines.append(f"static const u64 {stem}{at}[] = {numbers(content)};")
+                lines.append(f"static const u64 {stem}{at}[] = {write_numbers(content)};")
             rows.append(
                 f"{{{table.index}, {places.action_number(action)}, {len(data)}, {prefix}, {entry.priority},"
                 f" key{at}, mask{at}, data{at}}}"

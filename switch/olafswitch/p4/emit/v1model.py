@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from olafswitch.p4.emit.writer import Types, fields
+from olafswitch.p4.emit.writer import Types, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 
@@ -53,10 +53,10 @@ def _field_lists(program: ir.Program) -> dict[int, list[str]]:
     lists: dict[int, list[str]] = {}
 
     def visit(type_: t.Type, place: str) -> None:
-        base = t.unwrapped(type_)
+        base = t.unwrap_type(type_)
         if not isinstance(base, t.Struct):
             return
-        for (name, inner), numbers in zip(fields(base), base.lists, strict=True):
+        for (name, inner), numbers in zip(type_fields(base), base.lists, strict=True):
             for number in numbers:
                 lists.setdefault(number, []).append(f"{place}.{name}")
             visit(inner, f"{place}.{name}")

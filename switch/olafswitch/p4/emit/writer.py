@@ -15,7 +15,7 @@ class Types:
 
     def name(self, type_: t.Type) -> str:
         """The C++ type of a value of ``type_``."""
-        type_ = t.stripped(type_)
+        type_ = t.strip_type(type_)
         match type_:
             case t.Bit(width=width):
                 return "u64" if width <= 64 else "u128" if width <= 128 else f"Wide<{(width + 63) // 64}>"
@@ -38,7 +38,7 @@ class Types:
         name = f"S{len(self._names)}_{clean}"
         lines = []
         tests = []
-        for field, inner in fields(type_):
+        for field, inner in type_fields(type_):
             lines.append(f"    {self.name(inner)} {field};")
             tests.append(self.equal(inner, f"a.{field}", f"b.{field}"))
         if t.is_header(type_):
@@ -59,7 +59,7 @@ class Types:
 
     def equal(self, type_: t.Type, a: str, b: str) -> str:
         """A C++ expression: whether two values are equal."""
-        type_ = t.stripped(type_)
+        type_ = t.strip_type(type_)
         match type_:
             case t.Struct() | t.Tuple():
                 self.name(type_)
@@ -74,8 +74,8 @@ class Types:
 
 def keeps_origin(type_: t.Type) -> bool:
     """Whether a header's C++ struct says where in the frame its unchanged bytes are (0: nowhere)."""
-    base = t.stripped(type_)
-    return t.is_header(base) and not any(isinstance(t.stripped(f), t.Varbit) for _, f in fields(base))
+    base = t.strip_type(type_)
+    return t.is_header(base) and not any(isinstance(t.strip_type(f), t.Varbit) for _, f in type_fields(base))
 
 
 def header_ends(type_: t.Type) -> list[str]:
@@ -83,18 +83,18 @@ def header_ends(type_: t.Type) -> list[str]:
     return ["true", "0"] if keeps_origin(type_) else ["true"]
 
 
-def fields(type_: t.Type) -> list[tuple[str, t.Type]]:
+def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:
     """The parts of a struct, header, union or tuple under their C++ names."""
-    type_ = t.stripped(type_)
+    type_ = t.strip_type(type_)
     if isinstance(type_, t.Struct):
         return [(f"f_{name}", inner) for name, inner in type_.fields]
     assert isinstance(type_, t.Tuple)
     return [(f"f{at}", inner) for at, inner in enumerate(type_.items)]
 
 
-def literal(value: int, type_: t.Type) -> str:
+def write_literal(value: int, type_: t.Type) -> str:
     """A number as C++ writes one of this type."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     if base == t.BOOL:
         return "true" if value else "false"
     width = base.width if isinstance(base, t.Bit) else 64
@@ -106,14 +106,14 @@ def literal(value: int, type_: t.Type) -> str:
     return f"Wide<{len(words)}>{{{{{', '.join(f'{w:#x}ul' for w in words)}}}}}"
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as a C++ string; characters that could end the string or the line are replaced."""
     return '"' + "".join(c if c.isascii() and (c.isalnum() or c in "_.$[]") else "_" for c in name) + '"'
 
 
 def words_of(type_: t.Type) -> int:
     """64-bit words of a scalar in keys, action data and registers."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     return (max(base.width, 1) + 63) // 64 if isinstance(base, t.Bit) else 1
 
 

@@ -24,10 +24,10 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
     """``struct Program``; user metadata is packed with its first field on top, as on VitisNetP4's bus."""
     cpp = {name: block.cpp for name, block in program.parts.items()}
     names = [types.name(type_) for type_ in (program.headers, program.metadata, program.standard)]
-    pad = _padding(program.metadata)
+    pad = _write_padding(program.metadata)
     stores: list[str] = []
-    packets.store(program.metadata, "s.m", "p", pad, stores.append)
-    load = packets.load(program.metadata, "p", pad, types, program.parts["parser"].pos)
+    packets.store_value(program.metadata, "s.m", "p", pad, stores.append)
+    load = packets.load_value(program.metadata, "p", pad, types, program.parts["parser"].pos)
     return [
         "struct Program {",
         f"struct State {{ {names[0]} h; {names[1]} m; {names[2]} s; }};",
@@ -48,7 +48,7 @@ def user_bytes(type_: t.Type) -> int:
     return (t.max_width(type_) + 7) // 8
 
 
-def _padding(type_: t.Type) -> int:
+def _write_padding(type_: t.Type) -> int:
     """Unused bits in front of such a value."""
     return 8 * user_bytes(type_) - t.max_width(type_)
 
@@ -73,11 +73,11 @@ class XsaExterns(externs.Externs):
         into, out = body.w.fresh("in"), body.w.fresh("out")
         body.w.line(f"u8 {into}[{user_bytes(given.type)} + 1] = {{}};")
         body.w.line(f"u8 {out}[{user_bytes(target.type)} + 1] = {{}};")
-        packets.store(given.type, value, into, _padding(given.type), body.w.line)
+        packets.store_value(given.type, value, into, _write_padding(given.type), body.w.line)
         number = self.places.user_externs.index(node.object)
         body.w.line(f"call_user_extern(x.sw, {number}, {into}, {out});")
         if target.value is not None:
-            made = packets.load(target.type, out, _padding(target.type), body.w.types, node.pos)
+            made = packets.load_value(target.type, out, _write_padding(target.type), body.w.types, node.pos)
             body.assign(body.pin(target.value), made)
         return "0"
 

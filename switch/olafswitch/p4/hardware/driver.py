@@ -31,9 +31,9 @@ class Table:
         self.actions: list[str] = [each["name"] for each in about["actions"]]
         self.declared: Sequence[Mapping[str, Any]] = about["entries"]
         """The program's own entries."""
-        self._forget()
+        self._forget_entry()
 
-    def _forget(self) -> None:
+    def _forget_entry(self) -> None:
         masks = [int(mask, 16) for mask in self._about["hashes"]]
         self._hashed = Hashed(self._about["ways"], self._about["row_bits"], masks)
         self._small = Ordered(self._about["small"], self._first_small)
@@ -43,14 +43,14 @@ class Table:
 
     def room(self, mask: int) -> int:
         """For how many more entries with this mask places are free; hash ways may be full before."""
-        return self._home(mask).room
+        return self._home_of(mask).room
 
     def reset(self) -> None:
         """Remove every entry, those too that are not known here; the program's own default action."""
         with self._driver.lock:
             if slots := self._first_small + self._about["small"]:
                 self._driver.command(CLEAR | SWEEP, self._number, slots - 1, ())
-            self._forget()
+            self._forget_entry()
             self.set_default(None)
 
     def insert(self, key: int, mask: int, rank: int, action: int, params: int) -> None:
@@ -59,16 +59,16 @@ class Table:
         with self._driver.lock:
             if row in self._content:
                 raise DeviceRefused("ALREADY_EXISTS", f"table {self.name} has an entry with this match")
-            entry = self._entry(action, params)
-            moves = self._home(mask).plan(row)
+            entry = self._pack_entry(action, params)
+            moves = self._home_of(mask).plan(row)
             if moves is None:
                 raise TableFull(f"table {self.name} has no place for this entry")
             self._content[row] = entry
             for other, place in moves:
-                self._write(other, place)
+                self._write_row(other, place)
                 if self._counter is not None and other != row:
-                    self._leave(other)
-                self._home(mask).put(other, place)
+                    self._leave_place(other)
+                self._home_of(mask).put(other, place)
 
     def replace(self, rows: Iterable[tuple[int, int]]) -> None:
         """Let exactly these keys and masks match, whatever their action. Raises TableFull."""
@@ -79,9 +79,9 @@ class Table:
             for row in wanted - set(self._content):
                 self.insert(*row, 0, 0)
 
-    def _leave(self, row: Row) -> None:
+    def _leave_place(self, row: Row) -> None:
         """Take what an entry counted in a place that it is about to leave: no frame hits it there after."""
-        place = self._home(row[1])[row]
+        place = self._home_of(row[1])[row]
         assert self._counter is not None
         self._driver.command(CLEAR, self._number, place, ())
         self._driver.quiesce()
@@ -91,21 +91,21 @@ class Table:
 
     def update(self, key: int, mask: int, action: int, params: int, rank: int | None = None) -> None:
         """Replace an entry's action in one cycle; without ``rank`` that of any. Raises DeviceRefused."""
-        row = self._known(key, mask, rank)
+        row = self._known_entry(key, mask, rank)
         with self._driver.lock:
-            self._content[row] = self._entry(action, params)
-            self._write(row, self._home(mask)[row])
+            self._content[row] = self._pack_entry(action, params)
+            self._write_row(row, self._home_of(mask)[row])
 
     def delete(self, key: int, mask: int, rank: int | None = None) -> None:
         """Remove an entry. Raises DeviceRefused."""
-        row = self._known(key, mask, rank)
+        row = self._known_entry(key, mask, rank)
         with self._driver.lock:
             if self._counter is not None:
-                self._leave(row)
+                self._leave_place(row)
                 del self._counted[row]
             else:
-                self._driver.command(CLEAR, self._number, self._home(mask)[row], ())
-            self._home(mask).remove(row)
+                self._driver.command(CLEAR, self._number, self._home_of(mask)[row], ())
+            self._home_of(mask).remove(row)
             del self._content[row]
 
     def set_default(self, action: tuple[int, int] | None) -> None:
@@ -113,7 +113,7 @@ class Table:
         if action is None:
             default = self._about["default"]
             action = (default["action"], self.packed(default["action"], default["data"]))
-        self._driver.command(SET_DEFAULT, self._number, 0, self._words(self._entry(*action)))
+        self._driver.command(SET_DEFAULT, self._number, 0, self._pack_words(self._pack_entry(*action)))
 
     def packed(self, action: int, values: Sequence[int]) -> int:
         """Parameters as one number."""
@@ -122,37 +122,37 @@ class Table:
 
     def counted(self, key: int, mask: int, rank: int | None = None) -> tuple[int, int]:
         """An entry's packets and bytes in the table's own counter since the last call."""
-        row = self._known(key, mask, rank)
+        row = self._known_entry(key, mask, rank)
         with self._driver.lock:
             before = self._counted.pop(row, (0, 0))
             if self._counter is None:
                 return before
-            packets, total = self._driver.read_counter(self._counter, self._home(mask)[row])
+            packets, total = self._driver.read_counter(self._counter, self._home_of(mask)[row])
         return before[0] + packets, before[1] + total
 
     def is_hashed(self, mask: int) -> bool:
         """Whether an entry with this mask is in a hash way, where ranks do not count."""
         return bool(self._about["ways"]) and mask == self._full
 
-    def _home(self, mask: int) -> Hashed | Ordered:
+    def _home_of(self, mask: int) -> Hashed | Ordered:
         return self._hashed if self.is_hashed(mask) else self._small
 
-    def _known(self, key: int, mask: int, rank: int | None) -> Row:
+    def _known_entry(self, key: int, mask: int, rank: int | None) -> Row:
         rank = 0 if self.is_hashed(mask) else rank
         for row in self._content if rank is None else [(key & mask, mask, rank)]:
             if row[:2] == (key & mask, mask) and row in self._content:
                 return row
         raise DeviceRefused("NOT_FOUND", f"table {self.name} has no entry with this match")
 
-    def _entry(self, action: int, params: int) -> int:
+    def _pack_entry(self, action: int, params: int) -> int:
         return action << self.params_bits | params
 
-    def _write(self, row: Row, place: int) -> None:
+    def _write_row(self, row: Row, place: int) -> None:
         bits = self._about["entry_bits"]
         number = self._content[row] | row[0] << bits | row[1] << bits + self.key_bits
-        self._driver.command(SET, self._number, place, self._words(number))
+        self._driver.command(SET, self._number, place, self._pack_words(number))
 
-    def _words(self, number: int) -> list[int]:
+    def _pack_words(self, number: int) -> list[int]:
         return [number >> 32 * at & 0xFFFFFFFF for at in range(self._about["words"])]
 
 
@@ -200,7 +200,7 @@ class Driver:
 
     def read_cell(self, register: int, index: int) -> int:
         """Read a register's cell."""
-        return self._ask(READ_CELL, register, index)
+        return self._ask_command(READ_CELL, register, index)
 
     def write_cell(self, register: int, index: int, value: int) -> None:
         """Write a register's cell between two frames."""
@@ -208,10 +208,10 @@ class Driver:
 
     def read_counter(self, counter: int, index: int) -> tuple[int, int]:
         """Packets and bytes since the last call."""
-        value = self._ask(TAKE, counter, index)
+        value = self._ask_command(TAKE, counter, index)
         return value >> _BYTES_OF_COUNT, value & (1 << _BYTES_OF_COUNT) - 1
 
-    def _ask(self, what: int, target: int, index: int) -> int:
+    def _ask_command(self, what: int, target: int, index: int) -> int:
         with self.lock:
             self.command(what, target, index, ())
             return self._read(COUNT) | self._read(COUNT + 4) << 32

@@ -6,8 +6,8 @@ from itertools import count, product
 from typing import NoReturn
 
 from olafswitch.p4.hardware.driver import Driver, Table
-from olafswitch.p4.p4info.matching import mismatch
-from olafswitch.p4.switch.keys import bounds, declared
+from olafswitch.p4.p4info.matching import find_mismatch
+from olafswitch.p4.switch.keys import declared_key, key_bounds
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
@@ -25,13 +25,13 @@ from olafswitch.p4runtime.dataplane import (
     TableFull,
     Unsupported,
 )
-from olafswitch.p4runtime.program import MatchKind, Named, Program
+from olafswitch.p4runtime.program import MatchKind, Named, ProgramInfo
 
 _Row = tuple[int, int, int | None]
 """Key, mask and rank of a place that an entry takes; a hashed one has no rank."""
 
 
-def _lacks(what: str) -> Callable[..., NoReturn]:
+def _refuse_missing(what: str) -> Callable[..., NoReturn]:
     def refuse(*requested: object) -> NoReturn:
         raise Unsupported(f"a P4 program in hardware {what}")
 
@@ -43,7 +43,7 @@ class HardwarePlane:
 
     replication = ReplicationLimits(511, 0xFFFF, 0xFFFF, 1)
 
-    def __init__(self, driver: Driver, info: Program) -> None:
+    def __init__(self, driver: Driver, info: ProgramInfo) -> None:
         """What the module holds stays until :meth:`start` or :meth:`commit`."""
         self.driver, self._info, self.p4info = driver, info, info.p4info
         self._packet_in: Callable[[bytes], None] = lambda frame: None
@@ -68,20 +68,20 @@ class HardwarePlane:
         if found != self.driver.digest:
             what = f"the device_config is of a module with digest {found}; {self.driver.digest} runs here"
             raise PipelineRefused(what)
-        if difference := mismatch(p4info, self.p4info):
+        if difference := find_mismatch(p4info, self.p4info):
             raise PipelineRefused(f"the P4Info does not belong to the module: {difference}")
         return p4info
 
     def initial_entries(self, pipeline: P4Info) -> Sequence[InitialEntry]:
-        return [entry for entry, _ in self._declared()]
+        return [entry for entry, _ in self._declared_entries()]
 
-    def _declared(self) -> Iterator[tuple[InitialEntry, int]]:
+    def _declared_entries(self) -> Iterator[tuple[InitialEntry, int]]:
         """Each with its action's number; the action may be hidden from P4Runtime."""
         for each in self.p4info.tables:
-            info, table = self._info.tables[each.preamble.id], self._table(each.preamble.id)
+            info, table = self._info.tables[each.preamble.id], self._table_of(each.preamble.id)
             for row in table.declared if table is not None else ():
                 fields = [(field.kind.name.lower(), field.bits) for field in info.fields]
-                key = declared(fields, [match.values() for match in row["matches"]])
+                key = declared_key(fields, [match.values() for match in row["matches"]])
                 call = ActionCall(each.action_refs[row["action"]].id, tuple(row["data"]))
                 yield InitialEntry(info.id, key, row["priority"], call, row["const"]), row["action"]
 
@@ -95,7 +95,7 @@ class HardwarePlane:
         self._forget()
         for table in self.driver.tables.values():
             table.set_default(None)
-        for entry, number in self._declared():
+        for entry, number in self._declared_entries():
             table = self.driver.tables[self._info.tables[entry.table_id].name]
             params = table.packed(number, entry.action.params)
             self._insert(entry.table_id, entry.key, entry.priority, number, params)
@@ -118,16 +118,16 @@ class HardwarePlane:
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         """Add an entry; one that matches a range takes several places. Raises TableFull, nothing written."""
-        table = self._table(table_id)
-        number, params = self._action(table, action) if table is not None else (0, 0)
+        table = self._table_of(table_id)
+        number, params = self._action_of(table, action) if table is not None else (0, 0)
         self._insert(table_id, key, priority, number, params)
 
     def _insert(self, table_id: int, key: Key, priority: int, number: int, params: int) -> None:
-        table, size, rows = self._table(table_id), self._info.tables[table_id].size, list[_Row]()
+        table, size, rows = self._table_of(table_id), self._info.tables[table_id].size, list[_Row]()
         if 0 < size <= len(self._entries[table_id]):
             raise TableFull(f"the table has {size} entries")
         if table is not None:
-            rows = self._rows(table, table_id, key, priority)
+            rows = self._rows_of(table, table_id, key, priority)
             if rows and table.room(rows[0][1]) < len(rows):
                 raise TableFull(f"table {table.name} has no place for this entry")
             for value, mask, rank in rows:
@@ -136,25 +136,25 @@ class HardwarePlane:
 
     def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         """Replace an entry's action; of a range's places one after the other."""
-        table = self._table(table_id)
+        table = self._table_of(table_id)
         if table is not None:
-            number, params = self._action(table, action)
+            number, params = self._action_of(table, action)
             for value, mask, rank in self._entries[table_id][key, priority]:
                 table.update(value, mask, number, params, rank)
 
     def delete(self, table_id: int, key: Key, priority: int) -> None:
-        table = self._table(table_id)
+        table = self._table_of(table_id)
         self._before.pop((table_id, key, priority), None)
         for row in self._entries[table_id].pop((key, priority)):
             if table is not None:
                 table.delete(*row)
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
-        table = self._table(table_id)
+        table = self._table_of(table_id)
         if table is not None:
-            table.set_default(self._action(table, action) if action is not None else None)
+            table.set_default(self._action_of(table, action) if action is not None else None)
 
-    def _rows(self, table: Table, table_id: int, key: Key, priority: int) -> list[_Row]:
+    def _rows_of(self, table: Table, table_id: int, key: Key, priority: int) -> list[_Row]:
         fields = self._info.tables[table_id].fields
         rank = (-priority << 32) + next(self._serial)
         for match, of in zip(key, fields, strict=True):
@@ -162,14 +162,14 @@ class HardwarePlane:
                 rank = of.bits - (match.prefix_len if isinstance(match, Lpm) else 0)
         return [
             (value, mask, None if table.is_hashed(mask) else rank)
-            for value, mask in _rows(key, [field.bits for field in fields])
+            for value, mask in _expand_rows(key, [field.bits for field in fields])
         ]
 
-    def _table(self, table_id: int) -> Table | None:
+    def _table_of(self, table_id: int) -> Table | None:
         """None of a table that nothing in the module depends on."""
         return self.driver.tables.get(self._info.tables[table_id].name)
 
-    def _action(self, table: Table, action: ActionSpec) -> tuple[int, int]:
+    def _action_of(self, table: Table, action: ActionSpec) -> tuple[int, int]:
         if not isinstance(action, ActionCall):
             raise Unsupported("a P4 program in hardware has no action profiles")
         number = table.actions.index(self._info.actions[action.action_id].name)
@@ -178,10 +178,10 @@ class HardwarePlane:
     # --- counters
 
     def counter(self, counter_id: int, index: int) -> CounterData:
-        number = _known(self.driver.counters, self._info.counters[counter_id])
-        return self._more((number, index), [self.driver.read_counter(number, index)])
+        number = _look_up_number(self.driver.counters, self._info.counters[counter_id])
+        return self._count_more((number, index), [self.driver.read_counter(number, index)])
 
-    def _more(self, cell: object, counted: Iterable[tuple[int, int]]) -> CounterData:
+    def _count_more(self, cell: object, counted: Iterable[tuple[int, int]]) -> CounterData:
         before = self._before.get(cell, CounterData(0, 0))
         packets, total = map(sum, zip((before.packets, before.bytes), *counted, strict=True))
         now = self._before[cell] = CounterData(packets, total)
@@ -195,9 +195,9 @@ class HardwarePlane:
         """An entry's own counter. Raises Unsupported for the default entry."""
         if not key:
             raise Unsupported("hardware does not count what matches no entry")
-        table, rows = self._table(table_id), self._entries[table_id][key, priority]
+        table, rows = self._table_of(table_id), self._entries[table_id][key, priority]
         counted = [table.counted(*row) for row in rows] if table is not None else []
-        return self._more((table_id, key, priority), counted)
+        return self._count_more((table_id, key, priority), counted)
 
     def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
         self.direct_counter(table_id, key, priority)
@@ -206,17 +206,19 @@ class HardwarePlane:
     # --- registers, value sets, replication
 
     def register(self, register_id: int, index: int) -> int:
-        return self.driver.read_cell(_known(self.driver.registers, self._info.registers[register_id]), index)
+        return self.driver.read_cell(
+            _look_up_number(self.driver.registers, self._info.registers[register_id]), index
+        )
 
     def set_register(self, register_id: int, index: int, value: int) -> None:
-        number = _known(self.driver.registers, self._info.registers[register_id])
+        number = _look_up_number(self.driver.registers, self._info.registers[register_id])
         self.driver.write_cell(number, index, value)
 
     def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
         """Replace a parser value set's members: those that stay match all the time."""
         info = self._info.value_sets[value_set_id]
         bits = [field.bits for field in info.fields]
-        rows = dict.fromkeys(row for key in members for row in _rows(key, bits))
+        rows = dict.fromkeys(row for key in members for row in _expand_rows(key, bits))
         for table in self.driver.value_sets.get(info.name, ()):
             table.replace(rows)
 
@@ -224,26 +226,26 @@ class HardwarePlane:
         """Remember a group for what makes the copies behind the module."""
         self._groups[group_id] = replicas or ()
 
-    idle_ns = _lacks("does not know when entries were last hit")
-    set_meter = _lacks("has no meters")
-    set_member = set_group = _lacks("has no action profiles")
-    set_clone_session = _lacks("does not clone")
+    idle_ns = _refuse_missing("does not know when entries were last hit")
+    set_meter = _refuse_missing("has no meters")
+    set_member = set_group = _refuse_missing("has no action profiles")
+    set_clone_session = _refuse_missing("does not clone")
 
     def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
         if config is not None:
             self.set_meter()
 
 
-def _known(numbers: Mapping[str, int], info: Named) -> int:
+def _look_up_number(numbers: Mapping[str, int], info: Named) -> int:
     if info.name not in numbers:
         raise Unsupported(f"{info.name} is not in the module: nothing there uses it")
     return numbers[info.name]
 
 
-def _rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
+def _expand_rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
     """Values and masks of whole keys, the first field on top, that together match what ``key`` does."""
     rows = []
-    for choice in product(*(_ternary(match, bits) for match, bits in zip(key, widths, strict=True))):
+    for choice in product(*(_expand_ternary(match, bits) for match, bits in zip(key, widths, strict=True))):
         value = mask = 0
         for (one, ones), bits in zip(choice, widths, strict=True):
             value, mask = value << bits | one, mask << bits | ones
@@ -251,13 +253,13 @@ def _rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
     return rows
 
 
-def _ternary(match: Match, bits: int) -> list[tuple[int, int]]:
+def _expand_ternary(match: Match, bits: int) -> list[tuple[int, int]]:
     if isinstance(match, Range):
-        return _prefixes(match.low, match.high, (1 << bits) - 1)
-    return [bounds(match, bits)]
+        return _expand_prefixes(match.low, match.high, (1 << bits) - 1)
+    return [key_bounds(match, bits)]
 
 
-def _prefixes(low: int, high: int, full: int) -> list[tuple[int, int]]:
+def _expand_prefixes(low: int, high: int, full: int) -> list[tuple[int, int]]:
     """A range as the fewest prefixes."""
     rows = []
     while low <= high:

@@ -13,11 +13,11 @@ from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.hardware.plane import HardwarePlane
 from olafswitch.p4.switch.packets import CPU_PORT
-from olafswitch.p4.verilog.compile import compile_module, library
-from olafswitch.p4runtime.program import Program
+from olafswitch.p4.verilog.compile import compile_module, list_library
+from olafswitch.p4runtime.program import ProgramInfo
 from olafswitch.p4runtime.protocol import p4info_pb2
 from olafswitch.simulation.bench import Axil, Bench, Received, Signals
-from olafswitch.simulation.verilate import build
+from olafswitch.simulation.verilate import build_bench
 
 PERIOD = 4000
 """ps of a clock cycle."""
@@ -30,7 +30,7 @@ class SimulatedSwitch(HardwarePlane):
 
     def __init__(
         self,
-        about: Mapping[str, Any], files: Sequence[Path], info: Program, seed: int = 1,
+        about: Mapping[str, Any], files: Sequence[Path], info: ProgramInfo, seed: int = 1,
         trace: Path | None = None, progress: Callable[[str], None] = lambda step: None, quick: bool = False,
     ) -> None:  # fmt: skip
         """Simulate the module that ``about`` describes, in ``files``; ``trace`` gets its waveforms (VCD).
@@ -38,7 +38,7 @@ class SimulatedSwitch(HardwarePlane):
         Raises OlafError when it cannot be built.
         """
         self.about = about
-        made = build(about["module"], files, progress=progress, traced=trace is not None, quick=quick)
+        made = build_bench(about["module"], files, progress=progress, traced=trace is not None, quick=quick)
         bench = self.bench = Bench(made, {"clk": PERIOD}, seed)
         if trace is not None:
             bench.trace(trace)
@@ -51,12 +51,12 @@ class SimulatedSwitch(HardwarePlane):
         bench.run(10)
         bench["rst"] = 0
         bench.run(10)
-        super().__init__(Driver(about, lambda at: axil.read(at)[0], partial(_write, axil)), info)
+        super().__init__(Driver(about, lambda at: axil.read(at)[0], partial(_write_register, axil)), info)
         self.start()
 
     @classmethod
     def of_text(
-        cls, text: str, info: Program, functions: Mapping[str, str] | None = None, seed: int = 1,
+        cls, text: str, info: ProgramInfo, functions: Mapping[str, str] | None = None, seed: int = 1,
         file: str = "program.p4", quick: bool = False,
     ) -> "SimulatedSwitch":  # fmt: skip
         """Simulate a preprocessed program. Raises Refused where it is outside of the subset."""
@@ -64,7 +64,7 @@ class SimulatedSwitch(HardwarePlane):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "simulated.v"
             path.write_text(made.text)
-            return cls(made.description, [path, *library()], info, seed, quick=quick)
+            return cls(made.description, [path, *list_library()], info, seed, quick=quick)
 
     @classmethod
     def of_folder(
@@ -78,7 +78,7 @@ class SimulatedSwitch(HardwarePlane):
             raise BadInput(Problem(what, str(folder), remedy))
         about = json.loads(described[0].read_text())
         text = described[0].with_suffix(".p4info.txtpb").read_text()
-        info = Program(text_format.Parse(text, p4info_pb2.P4Info()))
+        info = ProgramInfo(text_format.Parse(text, p4info_pb2.P4Info()))
         return cls(about, sorted(folder.glob("*.v")), info, trace=trace, progress=progress, quick=True)
 
     def close(self) -> None:
@@ -143,6 +143,6 @@ class SimulatedSwitch(HardwarePlane):
         return "copy" in self.about["sideband_in"]
 
 
-def _write(axil: Axil, address: int, value: int) -> None:
+def _write_register(axil: Axil, address: int, value: int) -> None:
     if response := axil.write(address, value):
         raise OlafError(Problem(f"a register write was answered with response {response}"))

@@ -156,7 +156,7 @@ def is_exact(type_: Type) -> bool:
     return isinstance(type_, Bit) and type_.exact
 
 
-def stripped(type_: Type) -> Type:
+def strip_type(type_: Type) -> Type:
     """The type of the values under ``type`` and serializable ``enum``."""
     while True:
         if isinstance(type_, NewType):
@@ -167,7 +167,7 @@ def stripped(type_: Type) -> Type:
             return type_
 
 
-def unwrapped(type_: Type) -> Type:
+def unwrap_type(type_: Type) -> Type:
     """As :func:`stripped`, but an enumeration remains one."""
     while isinstance(type_, NewType):
         type_ = type_.base
@@ -184,23 +184,23 @@ def is_union(type_: Type) -> bool:
 
 def fixed_width(type_: Type) -> int | None:
     """The type's bits when packed; None when it has no fixed number of them."""
-    _, most, fixed = _extent(type_)
+    _, most, fixed = _type_extent(type_)
     return most if fixed else None
 
 
 def max_width(type_: Type) -> int:
     """The bits that a value occupies when packed, a varbit at its longest."""
-    return _extent(type_)[1]
+    return _type_extent(type_)[1]
 
 
 def min_width(type_: Type) -> int:
     """The bits that a value occupies when packed, a varbit and a union at their shortest."""
-    return _extent(type_)[0]
+    return _type_extent(type_)[0]
 
 
-def _extent(type_: Type) -> tuple[int, int, bool]:
+def _type_extent(type_: Type) -> tuple[int, int, bool]:
     """The fewest and the most bits of a packed value, and whether their number is fixed."""
-    match stripped(type_):
+    match strip_type(type_):
         case Bit(width=width):
             return width, width, True
         case Simple(name="bool"):
@@ -208,7 +208,7 @@ def _extent(type_: Type) -> tuple[int, int, bool]:
         case Varbit(width=width):
             return 0, width, False
         case Struct() | Tuple() | Stack() as whole:
-            extents = [_extent(part) for part in parts(whole)]
+            extents = [_type_extent(part) for part in type_parts(whole)]
             fewest, most = [low for low, _, _ in extents], [high for _, high, _ in extents]
             if is_union(whole):
                 return min(fewest, default=0), max(most, default=0), False
@@ -219,7 +219,7 @@ def _extent(type_: Type) -> tuple[int, int, bool]:
 
 def key_width(type_: Type) -> int | None:
     """Bits of a type that can be matched on; None when it cannot."""
-    base = stripped(type_)
+    base = strip_type(type_)
     if isinstance(base, Bit):
         return base.width
     if base == BOOL:
@@ -229,34 +229,36 @@ def key_width(type_: Type) -> int | None:
     return 32 if isinstance(base, Enum) else None
 
 
-def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
+def substitute_types(type_: Type, bindings: dict[Variable, Type]) -> Type:
     """``type_`` with its type parameters replaced."""
     match type_:
         case Variable():
             return bindings.get(type_, type_)
         case Stack():
-            return Stack(substitute(type_.element, bindings), type_.size)
+            return Stack(substitute_types(type_.element, bindings), type_.size)
         case Tuple():
-            return Tuple(tuple(substitute(t, bindings) for t in type_.items), type_.names)
+            return Tuple(tuple(substitute_types(t, bindings) for t in type_.items), type_.names)
         case ListOf():
-            return ListOf(substitute(type_.item, bindings))
+            return ListOf(substitute_types(type_.item, bindings))
         case Extern():
-            return Extern(type_.name, tuple(substitute(t, bindings) for t in type_.args), type_.declaration)
+            return Extern(
+                type_.name, tuple(substitute_types(t, bindings) for t in type_.args), type_.declaration
+            )
         case Block():
-            args = tuple(substitute(t, bindings) for t in type_.args)
+            args = tuple(substitute_types(t, bindings) for t in type_.args)
             return Block(type_.kind, type_.name, args, type_.declaration)
         case Struct(fields=fields) if any(has_variables(t) for _, t in fields):
-            inner = tuple((name, substitute(field, bindings)) for name, field in fields)
+            inner = tuple((name, substitute_types(field, bindings)) for name, field in fields)
             return Struct(type_.kind, type_.name, inner, type_.declaration, type_.lists)
     return type_
 
 
 def has_variables(type_: Type) -> bool:
     """Whether a type parameter remains in it."""
-    return isinstance(type_, Variable) or any(map(has_variables, parts(type_)))
+    return isinstance(type_, Variable) or any(map(has_variables, type_parts(type_)))
 
 
-def parts(type_: Type) -> tuple[Type, ...]:
+def type_parts(type_: Type) -> tuple[Type, ...]:
     """The types that it is made of, in order; a stack's once."""
     match type_:
         case Stack(element=inner) | ListOf(item=inner):

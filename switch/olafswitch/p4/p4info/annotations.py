@@ -5,7 +5,7 @@ from typing import Any
 
 from olafswitch.p4.check.program import constant_value
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.annotations import named
+from olafswitch.p4.syntax.annotations import find_annotation
 from olafswitch.p4.syntax.parse import parse_expression
 from olafswitch.p4.syntax.tree import Annotation, Annotations
 
@@ -20,17 +20,17 @@ _OF_PACKAGE = ("pkginfo", "platform_property")
 
 def is_hidden(annotations: Annotations) -> bool:
     """Whether ``@hidden`` keeps a table, action or header from the control plane."""
-    return named(annotations, "hidden") is not None
+    return find_annotation(annotations, "hidden") is not None
 
 
-def annotate(message: Any, annotations: Annotations) -> None:
+def add_annotations(message: Any, annotations: Annotations) -> None:
     """Fill a message's ``annotations``, ``structured_annotations`` and ``doc``.
 
     Raises Refused where a structured annotation's value is not known at compile time.
     """
     for annotation in annotations:
         if annotation.structured:
-            _structured(message.structured_annotations.add(name=annotation.name), annotation)
+            _add_structured(message.structured_annotations.add(name=annotation.name), annotation)
         elif annotation.name in ("brief", "description"):
             setattr(message.doc, annotation.name, "".join(text[1:-1] for _, text in annotation.body))
         elif annotation.name not in _ELSEWHERE:
@@ -42,11 +42,11 @@ def describe_package(info: Any, annotations: Annotations) -> None:
 
     Raises Refused at a field that it does not have.
     """
-    annotate(info, tuple(each for each in annotations if each.name not in _OF_PACKAGE))
+    add_annotations(info, tuple(each for each in annotations if each.name not in _OF_PACKAGE))
     for annotation in annotations:
         if annotation.name in _OF_PACKAGE:
             made = info if annotation.name == "pkginfo" else info.platform_properties
-            for name, value in _values(annotation):
+            for name, value in _read_values(annotation):
                 try:
                     setattr(made, name, value)
                 except (AttributeError, TypeError):
@@ -58,36 +58,36 @@ def describe_package(info: Any, annotations: Annotations) -> None:
 def _as_written(annotation: Annotation) -> str:
     body = " ".join(text for _, text in annotation.body)
     if annotation.name in _OF_PACKAGE:  # p4c writes what it reads itself without the spaces
-        body = ", ".join("".join(text for _, text in part) for part in _split(annotation.body))
+        body = ", ".join("".join(text for _, text in part) for part in _split_tokens(annotation.body))
     return f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}"
 
 
-def _structured(made: Any, annotation: Annotation) -> None:
-    values = list(_values(annotation))
+def _add_structured(made: Any, annotation: Annotation) -> None:
+    values = list(_read_values(annotation))
     if any(name for name, _ in values):
         for name, value in values:
             pair = made.kv_pair_list.kv_pairs.add(key=name)
-            _set(pair.value, value)
+            _set_value(pair.value, value)
     else:
         made.expression_list.SetInParent()
         for _, value in values:
-            _set(made.expression_list.expressions.add(), value)
+            _set_value(made.expression_list.expressions.add(), value)
 
 
-def _set(made: Any, value: int | bool | str) -> None:
+def _set_value(made: Any, value: int | bool | str) -> None:
     kind = "bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "int64"
     setattr(made, f"{kind}_value", value)
 
 
-def _values(annotation: Annotation) -> Iterator[tuple[str, int | bool | str]]:
+def _read_values(annotation: Annotation) -> Iterator[tuple[str, int | bool | str]]:
     """The body's values, each with its name or an empty one."""
-    for part in _split(annotation.body):
+    for part in _split_tokens(annotation.body):
         named = len(part) > 2 and part[1][1] == "="
         text = " ".join(text for _, text in (part[2:] if named else part))
         yield part[0][1] if named else "", constant_value(parse_expression(text, annotation.pos))
 
 
-def _split(tokens: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+def _split_tokens(tokens: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
     """The tokens between commas."""
     part: list[tuple[str, str]] = []
     for token in (*tokens, (",", ",")):

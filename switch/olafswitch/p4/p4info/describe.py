@@ -9,7 +9,7 @@ from typing import Any
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.p4info.annotations import annotate, describe_package, is_hidden
+from olafswitch.p4.p4info.annotations import add_annotations, describe_package, is_hidden
 from olafswitch.p4.p4info.ids import Ids, field_ids
 from olafswitch.p4.p4info.inventory import Inventory
 from olafswitch.p4.p4info.type_specs import TypeInfo
@@ -20,23 +20,23 @@ from olafswitch.p4.syntax.tree import Annotations
 from olafswitch.p4runtime.protocol import p4info_pb2
 
 
-def _name(param: ir.Parameter) -> str:
+def _parameter_name(param: ir.Parameter) -> str:
     return control_plane_name(param.name, "", param.annotations)
 
 
-def _parameters(action: ir.Action) -> list[tuple[int, ir.Parameter]]:
+def _numbered_parameters(action: ir.Action) -> list[tuple[int, ir.Parameter]]:
     """What the control plane gives an action, with ids."""
     ids = field_ids([param.annotations for param in action.data])
     return list(zip(ids, action.data, strict=True))
 
 
-def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
+def _flatten_header(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
     """A header's fields, those of structs in it with dotted names."""
     assert type_.declaration is not None
     for (name, inner), node in zip(type_.fields, type_.declaration.fields, strict=True):
-        base = t.unwrapped(inner)
+        base = t.unwrap_type(inner)
         if isinstance(base, t.Struct):
-            yield from _flat(base, f"{path}{name}.")
+            yield from _flatten_header(base, f"{path}{name}.")
         else:
             yield path + name, inner, node.annotations
 
@@ -49,7 +49,7 @@ _ARRAYS = ("counter", "direct_counter", "meter", "direct_meter", "register")
 _SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weight")
 
 
-def _kind(instance: ir.Instance) -> str:
+def _extern_kind(instance: ir.Instance) -> str:
     """The kind of an extern object as P4Info has it."""
     name = instance.type.name
     return {"action_selector": "action_profile", "Counter": "counter"}.get(name, name)
@@ -104,7 +104,9 @@ class Describer:
         ids.assign("action", [(x.name, x.annotations, x.pos) for x in inventory.actions])
         ids.assign("value_set", [(x.name, x.annotations, x.pos) for x in inventory.value_sets])
         for kind in ("action_profile", *_ARRAYS):
-            ids.assign(kind, [(x.name, x.annotations, x.pos) for x in inventory.externs if _kind(x) == kind])
+            ids.assign(
+                kind, [(x.name, x.annotations, x.pos) for x in inventory.externs if _extern_kind(x) == kind]
+            )
         ids.assign("digest", [(name, (), node.pos) for name, _, node in self.digests])
         headers = [(type_.name, node.annotations, node.pos) for _, type_, node in self.headers]
         ids.assign("controller_header", headers)
@@ -127,7 +129,7 @@ class Describer:
             if not is_hidden(action.annotations):
                 self._action(action)
         for instance in inventory.externs:
-            if _kind(instance) == "action_profile":
+            if _extern_kind(instance) == "action_profile":
                 self._profile(instance)
             else:
                 self._array(instance)
@@ -143,7 +145,7 @@ class Describer:
         made.preamble.id = self.ids.of(kind, name)
         made.preamble.name = name
         made.preamble.alias = self._alias(name)
-        annotate(made.preamble, annotations)
+        add_annotations(made.preamble, annotations)
 
     def _alias(self, name: str) -> str:
         """The shortest suffix of the name that no other name ends with."""
@@ -158,7 +160,7 @@ class Describer:
         for id_, key in zip(field_ids([key.annotations for key in keys]), keys, strict=True):
             made = rows.add(id=id_, name=key.name, bitwidth=t.key_width(key.value.type) or 0)
             made.match_type = p4info_pb2.MatchField.MatchType.Value(key.kind.upper())
-            annotate(made, key.annotations)
+            add_annotations(made, key.annotations)
             self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
@@ -170,7 +172,7 @@ class Describer:
             if entry.scope:
                 ref.scope = p4info_pb2.ActionRef.Scope.Value(entry.scope.upper())
                 ref.annotations.append(f"@{entry.scope.replace('_', '')}")
-            annotate(ref, tuple(a for a in entry.annotations if f"@{a.name}" not in ref.annotations))
+            add_annotations(ref, tuple(a for a in entry.annotations if f"@{a.name}" not in ref.annotations))
         default = table.actions[table.default].action
         if table.default_const:
             made.const_default_action_id = self.ids.of("action", default.name)
@@ -186,17 +188,17 @@ class Describer:
 
     def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
         made.action_id = self.ids.of("action", action.name)
-        for (id_, param), value in zip(_parameters(action), data, strict=True):
+        for (id_, param), value in zip(_numbered_parameters(action), data, strict=True):
             size = max(1, ((t.key_width(param.type) or 0) + 7) // 8)
             made.arguments.add(param_id=id_, value=value.to_bytes(size, "big"))
 
     def _action(self, action: ir.Action) -> None:
         made = self.info.actions.add()
         self._preamble(made, "action", action.name, action.annotations)
-        for id_, param in _parameters(action) if action in self.inventory.table_actions else ():
-            row = made.params.add(id=id_, name=_name(param))
+        for id_, param in _numbered_parameters(action) if action in self.inventory.table_actions else ():
+            row = made.params.add(id=id_, name=_parameter_name(param))
             row.bitwidth = t.key_width(param.type) or 0
-            annotate(row, param.annotations)
+            add_annotations(row, param.annotations)
             self.types.name_in(row, param.type)
 
     def _profile(self, instance: ir.Instance) -> None:
@@ -226,7 +228,7 @@ class Describer:
         return self.ids.of("table", tables[0].name) if tables else 0
 
     def _array(self, instance: ir.Instance) -> None:
-        kind = _kind(instance)
+        kind = _extern_kind(instance)
         if kind not in _ARRAYS:
             return
         rows = getattr(self.info, f"{kind}s")
@@ -255,17 +257,17 @@ class Describer:
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
-            fields = list(_flat(type_, ""))
+            fields = list(_flatten_header(type_, ""))
             ids = field_ids([annotations for _, _, annotations in fields])
             for id_, (field, inner, annotations) in zip(ids, fields, strict=True):
                 if is_hidden(annotations):
                     continue
                 row = made.metadata.add(id=id_, name=field, bitwidth=t.max_width(inner))
-                annotate(row, annotations)
+                add_annotations(row, annotations)
                 self.types.name_in(row, inner)
 
     def _digests(self) -> None:
-        sent = [t.unwrapped(call.given(1).type) for call in self.inventory.digest_calls]
+        sent = [t.unwrap_type(call.given(1).type) for call in self.inventory.digest_calls]
         for name, type_, _ in sorted(self.digests, key=lambda each: sent.index(each[1])):
             made = self.info.digests.add()
             self._preamble(made, "digest", name, ())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.annotations import given_number, named, only_number
+from olafswitch.p4.syntax.annotations import find_annotation, given_number, only_number
 from olafswitch.p4.syntax.tree import Annotations
 
 PREFIX = {
@@ -73,7 +73,7 @@ def field_ids(fields: Sequence[Annotations]) -> list[int]:
 
     Raises Refused when an ``@id`` is 0 or is given twice.
     """
-    given = [named(annotations, "id") for annotations in fields]
+    given = [find_annotation(annotations, "id") for annotations in fields]
     taken: set[int] = set()
     for found in given:
         if found is not None:

@@ -7,7 +7,7 @@ what is unused: block by block of the package, and within a block in order of de
 from collections.abc import Iterator, Sequence
 
 from olafswitch.p4.ir import nodes as ir
-from olafswitch.p4.ir.walk import live
+from olafswitch.p4.ir.walk import live_expressions
 
 
 class Inventory:
@@ -15,7 +15,7 @@ class Inventory:
 
     def __init__(self, program: ir.Program) -> None:
         reach = _Reach(program)
-        declared = [list(_declared(block, reach)) for block in program.package]
+        declared = [list(_declared_items(block, reach)) for block in program.package]
         every = [item for items in declared for item in items]
         self.tables = [item for item in every if isinstance(item, ir.Table)]
         self.value_sets = [
@@ -25,7 +25,7 @@ class Inventory:
         """Those of tables and those that controls call, one per name: copies in several controls are one."""
         self.table_actions = {entry.action for table in self.tables for entry in table.actions}
         """Those that take their data from the control plane."""
-        self.externs = _externs([*_top_level(program), *every])
+        self.externs = _ordered_externs([*_top_level(program), *every])
         """Extern objects, those that belong to a table included."""
         self.digest_calls = [
             call for block, items in zip(program.package, declared, strict=True)
@@ -78,7 +78,7 @@ class _Reach:
                 self._follow(found.body)
 
     def _follow(self, code: ir.Statement | ir.Expr, block: ir.Block | None = None) -> None:
-        for expr in live(code):
+        for expr in live_expressions(code):
             match expr:
                 case ir.Call(target=target) | ir.Apply(target=target) | ir.TableApply(table=target):
                     if block is not None and isinstance(target, ir.Action):
@@ -90,12 +90,12 @@ class _Reach:
                     self.meters.add(meter)
 
 
-def _declared(block: ir.Block, reach: _Reach) -> Iterator[ir.Declaration]:
+def _declared_items(block: ir.Block, reach: _Reach) -> Iterator[ir.Declaration]:
     """What is declared in the block and, in their places, in the blocks inside it."""
     for item in (*block.locals, *block.direct):
         if isinstance(item, ir.Block):
             if item in reach.found:
-                yield from _declared(item, reach)
+                yield from _declared_items(item, reach)
         elif not isinstance(item, ir.Table) or item in reach.found:
             yield item
 
@@ -107,7 +107,7 @@ def _listed_actions(
     named: dict[str, ir.Action] = {}
     for block, items in zip(program.package, declared, strict=True):
         tables = [item for item in items if isinstance(item, ir.Table)]
-        copies = {action for each in _nested(block) for action in each.actions}
+        copies = {action for each in _nested_blocks(block) for action in each.actions}
         used = dict.fromkeys(entry.action for table in tables for entry in table.actions)
         used |= {action: None for action in reach.called if action in copies}
         own = [item for item in items if isinstance(item, ir.Action)]
@@ -122,7 +122,7 @@ def _digest_calls(block: ir.Block, actions: Sequence[ir.Action]) -> Iterator[ir.
 
 
 def _digests_in(code: ir.Statement) -> Iterator[ir.ExternCall]:
-    for expr in live(code):
+    for expr in live_expressions(code):
         match expr:
             case ir.Call(target=target) | ir.Apply(target=target):
                 yield from _digests_in(target.body)
@@ -130,11 +130,11 @@ def _digests_in(code: ir.Statement) -> Iterator[ir.ExternCall]:
                 yield expr
 
 
-def _nested(block: ir.Block) -> Iterator[ir.Block]:
+def _nested_blocks(block: ir.Block) -> Iterator[ir.Block]:
     yield block
     for item in (*block.locals, *block.direct):
         if isinstance(item, ir.Block):
-            yield from _nested(item)
+            yield from _nested_blocks(item)
 
 
 def _top_level(program: ir.Program) -> list[ir.Instance]:
@@ -142,7 +142,7 @@ def _top_level(program: ir.Program) -> list[ir.Instance]:
     return [each for each in program.instances if not each.in_table and each not in inside]
 
 
-def _externs(items: Sequence[ir.Declaration]) -> list[ir.Instance]:
+def _ordered_externs(items: Sequence[ir.Declaration]) -> list[ir.Instance]:
     """Extern objects in order; direct ones, and those that tables make, where their table is declared."""
     attached = {each for item in items if isinstance(item, ir.Table) for each in item.attached}
     with_table = {each for each in attached if each.in_table or each.type.name.startswith("direct_")}

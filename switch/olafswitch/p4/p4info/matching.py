@@ -8,7 +8,7 @@ _KINDS = ("tables", "actions", "action_profiles", "counters", "direct_counters",
           "registers", "value_sets", "digests")  # fmt: skip
 
 
-def _shape(kind: str, item: Any) -> Any:
+def _info_shape(kind: str, item: Any) -> Any:
     match kind:
         case "tables":
             keys = [(f.id, f.bitwidth, f.match_type) for f in item.match_fields]
@@ -24,7 +24,7 @@ def _shape(kind: str, item: Any) -> Any:
     return None
 
 
-def mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
+def find_mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
     """A description of the first difference that matters; empty when there is none.
 
     Actions that no table lists do not matter: no write can name them.
@@ -39,7 +39,7 @@ def mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
             what = f"{kind[:-1].replace('_', ' ')} {item.preamble.name} ({item.preamble.id:#010x})"
             if known is None:
                 return f"the program has no {what}"
-            if _shape(kind, known) != _shape(kind, item):
+            if _info_shape(kind, known) != _info_shape(kind, item):
                 return f"{what} differs from the program's"
     given = {item.preamble.id for item in pushed.tables}
     for item in own.tables:

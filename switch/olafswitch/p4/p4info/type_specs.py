@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.p4info.annotations import annotate
-from olafswitch.p4.syntax.annotations import named
-from olafswitch.p4.syntax.literals import literal
+from olafswitch.p4.p4info.annotations import add_annotations
+from olafswitch.p4.syntax.annotations import find_annotation
+from olafswitch.p4.syntax.literals import parse_literal
 from olafswitch.p4runtime.protocol import p4info_pb2
 
 
@@ -75,10 +75,10 @@ class TypeInfo:
         if type_.name in self._known.new_types:
             return
         spec = self._known.new_types[type_.name]
-        annotate(spec, type_.declaration.annotations if type_.declaration else ())
-        translated = translation(type_)
+        add_annotations(spec, type_.declaration.annotations if type_.declaration else ())
+        translated = find_translation(type_)
         if translated is None:
-            self.describe(spec.original_type, t.unwrapped(type_))
+            self.describe(spec.original_type, t.unwrap_type(type_))
         elif translated[1] is None:
             spec.translated_type.uri = translated[0]
             spec.translated_type.sdn_string.SetInParent()
@@ -93,16 +93,18 @@ class TypeInfo:
             return
         made.type_name.name = type_.name
         self._new_type(type_)
-        translated = translation(type_)
+        translated = find_translation(type_)
         if translated is not None:
             made.bitwidth = translated[1] or 0
 
 
-def translation(type_: t.NewType) -> tuple[str, int | None] | None:
+def find_translation(type_: t.NewType) -> tuple[str, int | None] | None:
     """``@p4runtime_translation``'s URI and width (None: a string); None when it does not exist."""
-    found = named(type_.declaration.annotations if type_.declaration else (), "p4runtime_translation")
+    found = find_annotation(
+        type_.declaration.annotations if type_.declaration else (), "p4runtime_translation"
+    )
     if found is None:
         return None
     texts = [text for _, text in found.body]
-    numbers = [literal(text, found.pos).value for kind, text in found.body if kind == "INTEGER"]
+    numbers = [parse_literal(text, found.pos).value for kind, text in found.body if kind == "INTEGER"]
     return texts[0][1:-1] if texts else "", numbers[-1] if numbers else None

@@ -58,14 +58,14 @@ class CheckCounter:
 
 
 @dataclass(frozen=True)
-class Direct:
+class BMv2Command:
     """A command of BMv2's own command line, such as ``mc_mgrp_create 1``."""
 
     name: str
     args: tuple[str, ...]
 
 
-Command = Send | Expect | Add | SetDefault | RemoveAll | CheckCounter | Direct
+Command = Send | Expect | Add | SetDefault | RemoveAll | CheckCounter | BMv2Command
 
 
 class Unreadable(Exception):
@@ -85,7 +85,7 @@ _DIRECT = {
 """BMv2's verbs that p4c's runner passes on, and how many arguments each needs."""
 
 
-def read(text: str) -> list[tuple[int, Command]]:
+def read_commands(text: str) -> list[tuple[int, Command]]:
     """Return the commands in order, each with its line number.
 
     Raises Unreadable at a line that is not a command.
@@ -95,7 +95,7 @@ def read(text: str) -> list[tuple[int, Command]]:
         words = raw.split("#", 1)[0].split(None, 1)
         if words:
             try:
-                command = _line(words[0].lower(), words[1] if len(words) > 1 else "")
+                command = _parse_line(words[0].lower(), words[1] if len(words) > 1 else "")
             except (ValueError, IndexError) as error:
                 raise Unreadable(f"line {number}: {raw.strip()}: {error}") from None
             if command is not None:
@@ -103,7 +103,7 @@ def read(text: str) -> list[tuple[int, Command]]:
     return commands
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Return a number in any base. Raises ValueError for what is none, or has ``*`` digits."""
     if "*" in text:
         raise ValueError(f"{text}: * can stand in ternary, lpm and optional keys only")
@@ -114,13 +114,13 @@ def number(text: str) -> int:
         raise ValueError(f"{text!r} is not a number") from None
 
 
-def _line(word: str, rest: str) -> Command | None:
+def _parse_line(word: str, rest: str) -> Command | None:
     match word:
         case "packet":
-            port, digits = _port(rest)
+            port, digits = _parse_port(rest)
             return Send(port, bytes.fromhex(digits))
         case "expect":
-            port, digits = _port(rest)
+            port, digits = _parse_port(rest)
             if not re.fullmatch(r"[0-9a-f*]*\$?", digits):
                 raise ValueError(f"{digits} is no frame: hex digits, * and a $ at the end")
             return Expect(port, digits.rstrip("$") if digits else None, digits.endswith("$"))
@@ -131,36 +131,36 @@ def _line(word: str, rest: str) -> Command | None:
     rest = _SPACED.sub(r"\1", rest.replace('"', "").strip())
     match word:
         case "add":
-            return _add(rest)
+            return _parse_add(rest)
         case "setdefault":
             table, call = rest.split(None, 1)
-            return SetDefault(table, *_call(call)[:2])
+            return SetDefault(table, *_parse_call(call)[:2])
         case "remove" if rest.lower() == "all":
             return RemoveAll()
         case "check_counter":
-            return _counter(rest)
+            return _parse_counter(rest)
     if word in _DIRECT:
         if len(rest.split()) < _DIRECT[word]:
             raise ValueError(f"{word} needs {_DIRECT[word]} arguments")
-        return Direct(word, tuple(rest.split()))
+        return BMv2Command(word, tuple(rest.split()))
     raise ValueError(f"{word} is not known")
 
 
-def _port(rest: str) -> tuple[int, str]:
+def _parse_port(rest: str) -> tuple[int, str]:
     """Return the port and the digits behind it."""
     port, *digits = rest.split()
-    check_width(number(port), _PORT_BITS, "port")
-    return number(port), "".join(digits).lower()
+    check_width(parse_number(port), _PORT_BITS, "port")
+    return parse_number(port), "".join(digits).lower()
 
 
-def _call(text: str) -> tuple[str, Pairs, str]:
+def _parse_call(text: str) -> tuple[str, Pairs, str]:
     match = _ACTION.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an action")
-    return match[1], _pairs([part for part in match[2].split(",") if part]), match[3] or ""
+    return match[1], _parse_pairs([part for part in match[2].split(",") if part]), match[3] or ""
 
 
-def _pairs(words: Sequence[str]) -> Pairs:
+def _parse_pairs(words: Sequence[str]) -> Pairs:
     made = []
     for word in words:
         name, colon, value = word.rpartition(":")
@@ -172,17 +172,19 @@ def _pairs(words: Sequence[str]) -> Pairs:
     return tuple(made)
 
 
-def _add(rest: str) -> Add:
+def _parse_add(rest: str) -> Add:
     head, bracket, tail = rest.partition("(")
     table, *words, action = head.split()
-    priority = number(words.pop(0)) if words and ":" not in words[0] else None
+    priority = parse_number(words.pop(0)) if words and ":" not in words[0] else None
     check_width(priority or 0, 31, "priority")
-    name, args, label = _call(action + bracket + tail)
-    return Add(table, priority, _pairs(words), name, args, label)
+    name, args, label = _parse_call(action + bracket + tail)
+    return Add(table, priority, _parse_pairs(words), name, args, label)
 
 
-def _counter(rest: str) -> CheckCounter:
+def _parse_counter(rest: str) -> CheckCounter:
     match = _COUNTER.fullmatch(rest)
     if match is None:
         raise ValueError("not a counter's check")
-    return CheckCounter(match[1], match[2], match[3] or "packets", match[4] or "==", number(match[5] or "0"))
+    return CheckCounter(
+        match[1], match[2], match[3] or "packets", match[4] or "==", parse_number(match[5] or "0")
+    )

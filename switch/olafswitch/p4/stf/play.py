@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from olafswitch.p4.stf.commands import Expect, Send, Unreadable, read
+from olafswitch.p4.stf.commands import Expect, Send, Unreadable, read_commands
 from olafswitch.p4.stf.control import Control, Switch
 from olafswitch.p4runtime.dataplane import P4Info
 
 
-def play(switch: Switch, info: P4Info, text: str) -> str:
+def play_file(switch: Switch, info: P4Info, text: str) -> str:
     """Return the first difference from what the file expects; empty when there is none.
 
     As in p4c's runner, each ``expect`` is one frame, and a frame that none expects is a difference. Raises
@@ -17,7 +17,7 @@ def play(switch: Switch, info: P4Info, text: str) -> str:
     control = Control(switch, info)
     sent: dict[int, list[bytes]] = defaultdict(list)
     expected: dict[int, list[Expect]] = defaultdict(list)
-    for number, command in read(text):
+    for number, command in read_commands(text):
         match command:
             case Send(port=port, frame=frame):
                 for out, made in switch.process(port, frame, 1000 * number):
@@ -32,10 +32,10 @@ def play(switch: Switch, info: P4Info, text: str) -> str:
                 if problem:
                     return f"line {number}: {problem}"
     ports = sorted({*sent, *expected})
-    return next((found for port in ports if (found := _compare(port, sent[port], expected[port]))), "")
+    return next((found for port in ports if (found := _compare_frames(port, sent[port], expected[port]))), "")
 
 
-def _compare(port: int, sent: Sequence[bytes], expected: Sequence[Expect]) -> str:
+def _compare_frames(port: int, sent: Sequence[bytes], expected: Sequence[Expect]) -> str:
     if len(sent) != len(expected):
         seen = ", ".join(frame.hex() for frame in sent[:3])
         return f"port {port}: {len(sent)} frames, {len(expected)} expected; {seen}"

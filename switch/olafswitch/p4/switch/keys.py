@@ -24,7 +24,7 @@ class KeyForm:
             return row, row, 0
         values, masks, prefix = [], [], 0
         for match, (kind, width, size) in zip(key, self._fields, strict=True):
-            value, mask = bounds(match, width)
+            value, mask = key_bounds(match, width)
             if kind == "range" and match is None:
                 mask = (1 << width) - 1
             if kind == "lpm":
@@ -34,7 +34,7 @@ class KeyForm:
         return b"".join(values), b"".join(masks), prefix
 
 
-def declared(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[int | None]]) -> Key:
+def declared_key(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[int | None]]) -> Key:
     """The key of an entry in the program, from its (value, mask, high) triples; fields are kinds and bits."""
     made: list[Match] = []
     for (value, mask, high), (kind, width) in zip(matches, fields, strict=True):
@@ -55,7 +55,7 @@ def declared(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[int |
     return tuple(made)
 
 
-def bounds(match: Match, width: int) -> tuple[int, int]:
+def key_bounds(match: Match, width: int) -> tuple[int, int]:
     """Value and mask of a match; of a range its bounds."""
     full = (1 << width) - 1
     match match:

@@ -47,7 +47,7 @@ _PROCESS_SIGNATURES = {
 }
 
 
-def load(path: Path, architecture: str) -> c.CDLL:
+def load_library(path: Path, architecture: str) -> c.CDLL:
     """The library with its functions' types set."""
     library = c.CDLL(str(path))
     signatures = {**_SIGNATURES, PROCESS[architecture]: _PROCESS_SIGNATURES[architecture]}

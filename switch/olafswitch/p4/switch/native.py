@@ -71,7 +71,7 @@ class NativeSwitch(PacketSide):
 
     def prepare(self, p4info: dp.P4Info, device_config: bytes) -> Pipeline:
         """See :func:`olafswitch.p4.switch.pipeline.prepare`."""
-        return pipelines.prepare(p4info, device_config, self._optimize, self._architecture)
+        return pipelines.prepare_pipeline(p4info, device_config, self._optimize, self._architecture)
 
     def commit(self, pipeline: Pipeline) -> None:
         """Run it with empty tables; when this returns, all hooks use it."""

@@ -7,9 +7,9 @@ from typing import Any
 from olafswitch.errors import OlafError
 from olafswitch.p4.compiler import Program, compile_text
 from olafswitch.p4.device_config import source_of
-from olafswitch.p4.p4info.matching import mismatch
-from olafswitch.p4.switch.keys import KeyForm, declared
-from olafswitch.p4.switch.library import PROCESS, load
+from olafswitch.p4.p4info.matching import find_mismatch
+from olafswitch.p4.switch.keys import KeyForm, declared_key
+from olafswitch.p4.switch.library import PROCESS, load_library
 from olafswitch.p4.switch.metadata import MetadataForm, UserExtern
 from olafswitch.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
 
@@ -108,7 +108,7 @@ class Pipeline:
             fields = [(each["kind"], int(each["width"])) for each in table["keys"]]
             for entry in table["entries"]:
                 action = ActionCall(entry["action"], tuple(entry["data"]))
-                key = declared(fields, entry["matches"])
+                key = declared_key(fields, entry["matches"])
                 made.append(
                     (
                         entry["place"],
@@ -118,7 +118,9 @@ class Pipeline:
         return made
 
 
-def prepare(p4info: P4Info, device_config: bytes, optimize: str, architecture: str = "v1model") -> Pipeline:
+def prepare_pipeline(
+    p4info: P4Info, device_config: bytes, optimize: str, architecture: str = "v1model"
+) -> Pipeline:
     """Compile ``device_config`` (:mod:`olafswitch.p4.device_config`) unless the cache has the result.
 
     Raises PipelineRefused when it does not compile, is for another architecture, or the P4Info is that of
@@ -136,18 +138,18 @@ def prepare(p4info: P4Info, device_config: bytes, optimize: str, architecture: s
         raise PipelineRefused(
             f"the program is for {program.architecture}; this device runs programs for {architecture}"
         )
-    translated = _translated(program)
+    translated = _translate_text(program)
     if translated:
         raise PipelineRefused(
             f"values of type {translated} need a translation, which this device does not do"
         )
-    difference = mismatch(p4info, program.p4info)
+    difference = find_mismatch(p4info, program.p4info)
     if difference:
         raise PipelineRefused(f"the P4Info does not belong to the device_config: {difference}")
-    return Pipeline(program, load(program.library, architecture), p4info)
+    return Pipeline(program, load_library(program.library, architecture), p4info)
 
 
-def _translated(program: Program) -> str:
+def _translate_text(program: Program) -> str:
     """A type that a control plane gives in another width than the program has it; empty if none."""
     widths = {}
     for table in program.description["tables"]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.literals import literal
+from olafswitch.p4.syntax.literals import parse_literal
 from olafswitch.p4.syntax.tree import Annotation, Annotations
 
 
@@ -12,23 +12,23 @@ def only_number(annotation: Annotation) -> int:
     if len(annotation.body) != 1 or annotation.body[0][0] != "INTEGER":
         text = " ".join(text for _, text in annotation.body)
         raise Refused(annotation.pos, f"@{annotation.name}", f"{text or 'nothing'} is not a number")
-    return literal(annotation.body[0][1], annotation.pos).value
+    return parse_literal(annotation.body[0][1], annotation.pos).value
 
 
-def named(annotations: Iterable[Annotation], name: str) -> Annotation | None:
+def find_annotation(annotations: Iterable[Annotation], name: str) -> Annotation | None:
     """The first annotation of a name; None when it does not exist."""
     return next((annotation for annotation in annotations if annotation.name == name), None)
 
 
 def given_number(annotations: Annotations, name: str) -> int | None:
     """The number of the first annotation of a name, such as ``@id``; None when it does not exist."""
-    found = named(annotations, name)
+    found = find_annotation(annotations, name)
     return only_number(found) if found else None
 
 
 def given_name(annotations: Annotations) -> str:
     """The text of the first ``@name``; empty when there is none."""
-    found = named([each for each in annotations if each.body], "name")
+    found = find_annotation([each for each in annotations if each.body], "name")
     return found.body[0][1][1:-1] if found else ""
 
 

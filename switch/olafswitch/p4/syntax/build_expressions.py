@@ -9,7 +9,7 @@ from lark import Transformer
 
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
-from olafswitch.p4.syntax.literals import literal
+from olafswitch.p4.syntax.literals import parse_literal
 
 Children = Sequence[Any]
 Rule = Callable[[Any, Children], Any]
@@ -122,7 +122,7 @@ class ExpressionBuilder(Transformer[Any, Any]):
     # --- leaves
 
     def number(self, c: Children) -> tree.Number:
-        return literal(str(c[0]), place(c))
+        return parse_literal(str(c[0]), place(c))
 
     def string(self, c: Children) -> tree.String:
         text = re.sub(r"\\(.)", r"\1", str(c[0])[1:-1], flags=re.S)

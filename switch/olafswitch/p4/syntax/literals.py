@@ -9,7 +9,7 @@ _NUMBER = re.compile(r"(?:(?P<width>\d+)(?P<sign>[ws]))?(?P<digits>.*)", re.S)
 _BASES = {"0x": 16, "0b": 2, "0o": 8, "0d": 10}
 
 
-def literal(text: str, pos: Pos) -> Number:
+def parse_literal(text: str, pos: Pos) -> Number:
     """The number of an INTEGER token; raises Refused when its width is 0 but its value is not."""
     parts = _NUMBER.fullmatch(text)
     assert parts is not None
@@ -26,7 +26,7 @@ def literal(text: str, pos: Pos) -> Number:
     return Number(pos, value, width, signed, base)
 
 
-def written(number: Number) -> str:
+def write_number(number: Number) -> str:
     """The number in the base that it is written in, without its width."""
     sign = "-" if number.value < 0 else ""
     prefix = next((prefix for prefix, base in _BASES.items() if base == number.base and base != 10), "")

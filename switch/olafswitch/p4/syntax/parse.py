@@ -15,7 +15,7 @@ from olafswitch.cache import digest
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.build import Builder
-from olafswitch.p4.syntax.tokens import tokenize
+from olafswitch.p4.syntax.tokens import tokenize_text
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
@@ -34,14 +34,14 @@ class _TokenFeed(Lexer):
         self._terminals = {t.pattern.value: t.name for t in conf.terminals if t.pattern is not None}
 
     def lex(self, text: str) -> Iterator[Terminal]:  # type: ignore[override]  # lark's form for custom lexers
-        for token in tokenize(text):
+        for token in tokenize_text(text):
             terminal = _Placed(self._terminals.get(token.kind, token.kind), token.text)
             terminal.pos, terminal.annotation = token.pos, token.annotation
             yield terminal
 
 
 @cache
-def _grammar() -> Lark:
+def _load_grammar() -> Lark:
     kept = paths.cache() / f"grammar-{digest([_GRAMMAR])[:16]}.lark"
     kept.parent.mkdir(parents=True, exist_ok=True)
     return Lark(
@@ -50,16 +50,16 @@ def _grammar() -> Lark:
     )  # fmt: skip
 
 
-def parse(text: str) -> tree.Program:
+def parse_program(text: str) -> tree.Program:
     """The declarations of a preprocessed program.
 
     Raises Refused where the text is not P4_16.
     """
     try:
-        program: tree.Program = _grammar().parse(text)  # type: ignore[assignment]  # what Builder.program returns
+        program: tree.Program = _load_grammar().parse(text)  # type: ignore[assignment]  # what Builder.program returns
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            last = tokenize(text)[-1:]
+            last = tokenize_text(text)[-1:]
             raise Refused(
                 last[0].pos if last else Pos("", 1, 1), "program", "unexpected end of the program"
             ) from None
@@ -81,7 +81,7 @@ def parse_expression(text: str, pos: Pos) -> tree.Expr:
     Raises Refused where the text is not an expression.
     """
     try:
-        (declared,) = parse(f"const int value = {text};")
+        (declared,) = parse_program(f"const int value = {text};")
     except (Refused, ValueError):
         raise Refused(pos, text, "is not an expression") from None
     assert isinstance(declared, tree.Constant)

@@ -42,12 +42,12 @@ def _on_one_line(text: str) -> str:
         string = match["string"]
         if string is None:
             return match[0]
-        return "\n".join(_parts(string[1:-1].split("\n")))
+        return "\n".join(_split_string(string[1:-1].split("\n")))
 
-    return _STRING.sub(joined, _spliced(text))
+    return _STRING.sub(joined, _splice_lines(text))
 
 
-def _spliced(text: str) -> str:
+def _splice_lines(text: str) -> str:
     """Join each line that ends with a backslash with the next one, before anything else is read."""
     if not _SPLICE.search(text):
         return text
@@ -63,7 +63,7 @@ def _spliced(text: str) -> str:
     return "\n".join(made[:-1])
 
 
-def _parts(lines: Sequence[str]) -> Iterator[str]:
+def _split_string(lines: Sequence[str]) -> Iterator[str]:
     """The lines of one string as parts of it, directives and empty lines."""
     part: list[str] = []
     for line in lines:
@@ -130,7 +130,7 @@ def parse_defines(words: Sequence[str]) -> dict[str, str | None]:
     return {name: value if given else "1" for name, given, value in (word.partition("=") for word in words)}
 
 
-def preprocess(
+def preprocess_file(
     source: Path, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:
     """Return the program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize`.

@@ -57,12 +57,12 @@ class Token:
     annotation: Annotation | None = None
 
 
-def tokenize(text: str, file: str = "<text>") -> list[Token]:
+def tokenize_text(text: str, file: str = "<text>") -> list[Token]:
     """All tokens of a preprocessed program; ``#line`` marks set the places.
 
     Raises Refused at a character that no token can contain.
     """
-    scanned = _scan(text, file)
+    scanned = _scan_tokens(text, file)
     whole = _join_strings(scanned) if GOES_ON in text else scanned
     tokens = _only_tokens(list(_collapse_annotations(whole)))
     _mark_generics(tokens)
@@ -70,7 +70,7 @@ def tokenize(text: str, file: str = "<text>") -> list[Token]:
     return tokens
 
 
-def _scan(text: str, file: str) -> list[Token]:
+def _scan_tokens(text: str, file: str) -> list[Token]:
     tokens: list[Token] = []
     line, line_start, at = 1, 0, 0
     while at < len(text):
@@ -117,7 +117,7 @@ def _only_tokens(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def _closing(tokens: list[Token], at: int) -> int:
+def _find_closing(tokens: list[Token], at: int) -> int:
     """The index of the bracket that closes the one at ``at``."""
     depth = 0
     for index in range(at, len(tokens)):
@@ -142,7 +142,7 @@ def _collapse_annotations(tokens: list[Token]) -> Iterator[Token]:
             raise Refused(token.pos, "annotation", "a name must follow @")
         name, body, last = tokens[at + 1], tokens[0:0], at + 1
         if last + 1 < len(tokens) and tokens[last + 1].kind in ("(", "["):
-            last = _closing(tokens, at + 2)
+            last = _find_closing(tokens, at + 2)
             body = tokens[at + 3 : last]
         made = Annotation(
             token.pos, name.text, tuple((part.kind, part.text) for part in body), tokens[last].kind == "]"
@@ -182,7 +182,7 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
             return None
         at = end
     while at < len(tokens) and tokens[at].kind == "[":
-        at = _closing(tokens, at) + 1
+        at = _find_closing(tokens, at) + 1
     return at
 
 
@@ -193,7 +193,7 @@ def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
         return at + 1
     while at < len(tokens):
         if sized or tokens[at].kind in ("INTEGER", "("):
-            end: int | None = _closing(tokens, at) + 1 if tokens[at].kind == "(" else at + 1
+            end: int | None = _find_closing(tokens, at) + 1 if tokens[at].kind == "(" else at + 1
         else:
             end = _after_type(tokens, at)
         if end is None or end >= len(tokens):

@@ -9,9 +9,9 @@ from pathlib import Path
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.check.program import check_program
 from olafswitch.p4.refuse import Refused
-from olafswitch.p4.syntax.parse import parse
-from olafswitch.p4.verilog.module import Module, module
-from olafswitch.p4.verilog.pipeline import Pipeline, pipeline
+from olafswitch.p4.syntax.parse import parse_program
+from olafswitch.p4.verilog.module import Module, build_module
+from olafswitch.p4.verilog.pipeline import Pipeline, build_pipeline
 from olafswitch.simulation import mapping
 
 HASHES = ("crc32", "crc16", "csum16", "xor16", "identity")
@@ -34,7 +34,7 @@ _LIBRARY = "p4_"
 """How the names of the library's modules begin, and of no program's."""
 
 
-def library() -> list[Path]:
+def list_library() -> list[Path]:
     """The Verilog files that every module is made of."""
     return sorted((Path(__file__).parent / "hdl").glob("*.v"))
 
@@ -50,9 +50,9 @@ def compile_module(
     if name in _KEYWORDS or not name[0].isalpha() or name.lower().startswith(_LIBRARY):
         name = f"program_{name}"
     try:
-        made = pipeline(check_program(parse(text), file), functions)
+        made = build_pipeline(check_program(parse_program(text), file), functions)
         require_memory(made)
-        return module(name, made, source_lines(text, file))
+        return build_module(name, made, source_lines(text, file))
     except OlafError:
         raise
     except RecursionError:
@@ -62,32 +62,33 @@ def compile_module(
         raise OlafError(Problem(what, file, "this is a defect of Olaf's P4 compiler")) from error
 
 
-def write(made: Module, p4info: str, folder: Path, with_map: bool = False) -> list[Path]:
+def write_module(made: Module, p4info: str, folder: Path, with_map: bool = False) -> list[Path]:
     """The module, its library, ``NAME.json``, the P4Info and ``NAME.txt``, the report; the files written.
 
     ``with_map``: the report also says what Yosys makes of the module. Raises MissingTool without it.
     """
-    mapped = _mapped(made) if with_map else ""
+    mapped = _map_module(made) if with_map else ""
     folder.mkdir(parents=True, exist_ok=True)
     written = {
         folder / f"{made.name}.v": made.text,
         folder / f"{made.name}.json": json.dumps(made.description, indent=1) + "\n",
         folder / f"{made.name}.p4info.txtpb": p4info,
-        folder / f"{made.name}.txt": report(made) + mapped,
+        folder / f"{made.name}.txt": describe_module(made) + mapped,
     }
     for path, text in written.items():
         path.write_text(text)
-    return [*written, *(Path(shutil.copy(path, folder)) for path in library())]
+    return [*written, *(Path(shutil.copy(path, folder)) for path in list_library())]
 
 
-def report(made: Module) -> str:
+def describe_module(made: Module) -> str:
     """Describe a module for people."""
     about = made.description
     lines = [
         f"module {made.name}",
         f"  header pipeline: {about['cycles']} cycles, one frame a cycle; looks at {about['window']} bytes",
         f"  its registers keep {about['carried_bits']} bits",
-        f"  comes with a frame: {_widths(about['sideband_in'])}; leaves: {_widths(about['sideband_out'])}",
+        f"  comes with a frame: {_list_widths(about['sideband_in'])};"
+        f" leaves: {_list_widths(about['sideband_out'])}",
         f"  writes {len(about['written'])} bytes of a frame, in {len(about['shifts'])} lengths",
     ]
     for table in about["tables"]:
@@ -131,14 +132,14 @@ def require_memory(made: Pipeline) -> None:
         raise Refused(pos, what, why)
 
 
-def _mapped(made: Module) -> str:
-    files = {path.name: path.read_text() for path in library()} | {f"{made.name}.v": made.text}
-    netlist = mapping.mapped(made.name, files)
-    taken = mapping.resources(netlist)
+def _map_module(made: Module) -> str:
+    files = {path.name: path.read_text() for path in list_library()} | {f"{made.name}.v": made.text}
+    netlist = mapping.map_module(made.name, files)
+    taken = mapping.count_resources(netlist)
     counts = ", ".join(f"{taken[name.lower()]:,} {name}" for name in mapping.DEVICE)
-    levels = f"{netlist.longest().levels} levels of logic"
-    return f"  mapped to UltraScale+ by {mapping.version()}: {counts}; {levels}\n"
+    levels = f"{netlist.longest_path().levels} levels of logic"
+    return f"  mapped to UltraScale+ by {mapping.mapper_version()}: {counts}; {levels}\n"
 
 
-def _widths(fields: Mapping[str, int]) -> str:
+def _list_widths(fields: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({bits} bits)" for name, bits in fields.items())

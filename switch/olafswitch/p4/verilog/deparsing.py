@@ -9,7 +9,7 @@ from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.parsing import End, frame_bits
 from olafswitch.p4.verilog.symbolic import Machine
-from olafswitch.p4.verilog.values import VALID, Leaves, items, leaves, part
+from olafswitch.p4.verilog.values import VALID, Leaves, items_of, leaves_of, take_part
 
 BEAT = 64
 MAX_SHIFTS, MAX_CHOICES = 24, 8
@@ -32,7 +32,7 @@ class Edits:
     changed: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     shifts: dict[tuple[int, int], Node] = field(default_factory=dict)
 
-    def only(self, graph: Graph, condition: Node) -> None:
+    def restrict_to(self, graph: Graph, condition: Node) -> None:
         """Edit nothing where ``condition`` does not hold."""
         self.changed = {at: (graph.all(c, condition), data) for at, (c, data) in self.changed.items()}
         self.shifts = {where: graph.all(c, condition) for where, c in self.shifts.items()}
@@ -44,19 +44,19 @@ class Edits:
         return last // BEAT + 1
 
 
-def emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
+def list_emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
     """``packet.emit(value)``: every header in it."""
-    inner = items(type_)
+    inner = items_of(type_)
     if inner is None:
         raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
-    if t.is_header(t.stripped(type_)):
-        whole = machine.g.cat([value[way] for way, _ in leaves(type_, pos) if not way.endswith(VALID)])
+    if t.is_header(t.strip_type(type_)):
+        whole = machine.g.cat([value[way] for way, _ in leaves_of(type_, pos) if not way.endswith(VALID)])
         if whole.width % 8:
             raise Refused(pos, f"header {type_}", f"is {whole.width} bits long, not a number of bytes")
         yield Emission(machine.g.all(machine.path, value[VALID]), whole)
         return
     for way, of in inner:
-        yield from emissions(machine, of, part(value, way), pos)
+        yield from list_emissions(machine, of, take_part(value, way), pos)
 
 
 class Deparsing:
@@ -68,13 +68,13 @@ class Deparsing:
         self.edits = Edits()
         others = {end.chosen: graph.no for end in ends}
         for end in ends:
-            self._end(end, others | {end.chosen: graph.yes}, made)
+            self._add_end(end, others | {end.chosen: graph.yes}, made)
         for at, pairs in sorted(self._written.items()):
             self.edits.changed[at] = (graph.any(*(c for c, _ in pairs)), graph.onehot(pairs, 8))
 
-    def _end(self, end: End, assumed: dict[Node, Node], made: list[Emission]) -> None:
+    def _add_end(self, end: End, assumed: dict[Node, Node], made: list[Emission]) -> None:
         g = self.g
-        inside = g.under(assumed)
+        inside = g.fold_under(assumed)
         conditions = [inside(each.condition) for each in made]
         open_ = (c.args[0] if c.op == "not" else c for c in conditions if c.value is None)
         choices = list(dict.fromkeys(open_))
@@ -84,21 +84,21 @@ class Deparsing:
             facts = dict(zip(choices, decided, strict=True))
             literals = [c if fact.value else g.invert(c) for c, fact in facts.items()]
             chosen = g.all(end.chosen, *literals)
-            if chosen.value == 0 or self._contradict(facts):
+            if chosen.value == 0 or self._facts_contradict(facts):
                 continue
-            seen = g.under(assumed | facts)
+            seen = g.fold_under(assumed | facts)
             kept = [each for each, c in zip(made, conditions, strict=True) if seen(c).value == 1]
-            self._place(chosen, [seen(each.content) for each in kept], end.at)
+            self._place_headers(chosen, [seen(each.content) for each in kept], end.at)
 
-    def _contradict(self, facts: dict[Node, Node]) -> bool:
+    def _facts_contradict(self, facts: dict[Node, Node]) -> bool:
         """Whether one of the conditions is decided by the others, and differently."""
         for node, fact in facts.items():
-            seen = self.g.under({other: value for other, value in facts.items() if other is not node})
+            seen = self.g.fold_under({other: value for other, value in facts.items() if other is not node})
             if seen(node).value not in (None, fact.value):
                 return True
         return False
 
-    def _place(self, chosen: Node, content: list[Node], at: int) -> None:
+    def _place_headers(self, chosen: Node, content: list[Node], at: int) -> None:
         g = self.g
         row = [
             g.slice(each, each.width - 8 * (byte + 1), 8)

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 from olafswitch.p4.verilog.tables import Engine
-from olafswitch.p4.verilog.values import width
+from olafswitch.p4.verilog.values import width_of
 
 
-def hashes(engine: Engine) -> list[int]:
+def make_hashes(engine: Engine) -> list[int]:
     """For each bit of the row in each way, the bits of the key whose parity it is; the same at each build."""
     source = random.Random(f"{engine.table.name} {engine.key_bits} {engine.ways} {engine.row_bits}")
     rows: list[int] = []
@@ -17,13 +17,13 @@ def hashes(engine: Engine) -> list[int]:
         way: list[int] = []
         while len(way) < engine.row_bits:
             mask = source.getrandbits(engine.key_bits)
-            if _independent([*way, mask]) or engine.key_bits < engine.row_bits:
+            if _are_independent([*way, mask]) or engine.key_bits < engine.row_bits:
                 way.append(mask)
         rows += way
     return rows
 
 
-def _independent(masks: list[int]) -> bool:
+def _are_independent(masks: list[int]) -> bool:
     """Whether no mask is the sum of others, so that all rows are reached evenly."""
     reduced: list[int] = []
     for mask in masks:
@@ -35,14 +35,14 @@ def _independent(masks: list[int]) -> bool:
     return True
 
 
-def table(engine: Engine) -> dict[str, Any]:
+def describe_table(engine: Engine) -> dict[str, Any]:
     """A table or a value set: its engine, keys, actions, hashes and own entries."""
     keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
     actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []
     for each in engine.table.actions:
         low, params = 0, []
         for param in reversed(each.action.data):
-            bits = width(param.type) or 0
+            bits = width_of(param.type) or 0
             params.append({"name": param.name, "low": low, "bits": bits})
             low += bits
         actions.append({"name": each.action.name, "params": params[::-1]})
@@ -51,7 +51,7 @@ def table(engine: Engine) -> dict[str, Any]:
         "action_low": engine.data_bits, "action_bits": engine.action_bits,
         "entry_bits": engine.entry_bits,
         "actions": actions, "ways": engine.ways, "row_bits": engine.row_bits, "small": engine.small,
-        "hashes": [f"{mask:x}" for mask in hashes(engine)], "words": engine.words,
+        "hashes": [f"{mask:x}" for mask in make_hashes(engine)], "words": engine.words,
         "default": {"action": engine.table.default, "data": list(engine.table.default_data)},
         "entries": [
             {"matches": [{"value": m.value, "mask": m.mask, "high": m.high} for m in each.matches],
@@ -61,6 +61,6 @@ def table(engine: Engine) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def digest(*described: list[dict[str, Any]]) -> str:
+def digest_tables(*described: list[dict[str, Any]]) -> str:
     """Digest the tables into 32 bits, which tell modules apart."""
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:8]

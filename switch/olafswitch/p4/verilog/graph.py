@@ -68,7 +68,7 @@ class Graph:
             found.pos = self.pos
         return found
 
-    def named(self, node: Node, place: str) -> Node:
+    def name_place(self, node: Node, place: str) -> Node:
         """Remember where a value is kept, for readers of the Verilog."""
         node.hint = node.hint or place
         return node
@@ -112,7 +112,7 @@ class Graph:
                     at += part.width
                 return self.cat(parts[::-1])
             case "and" | "or" | "xor" | "not" if any(arg.op in ("const", "cat") for arg in base.args):
-                return self.rebuilt(base, [self.slice(arg, low, width) for arg in base.args], width)
+                return self.rebuild_node(base, [self.slice(arg, low, width) for arg in base.args], width)
             case "mux":
                 choice, a, b = base.args
                 return self.mux(choice, self.slice(a, low, width), self.slice(b, low, width))
@@ -310,14 +310,14 @@ class Graph:
             return self.any(*(self.all(condition, value) for value, condition in by_value.items()))
         return self.node("onehot", width, [each for v, c in by_value.items() for each in (c, v)])
 
-    def linear(self, rows: Sequence[int], inverted: int, a: Node) -> Node:
+    def build_linear(self, rows: Sequence[int], inverted: int, a: Node) -> Node:
         """Bit i is the parity of ``a & rows[i]``, inverted where ``inverted`` has a one: CRCs and XORs."""
         if a.value is not None:
             bits = sum(((a.value & row).bit_count() & 1) << at for at, row in enumerate(rows))
             return self.const(bits ^ inverted, len(rows))
         return self.node("linear", len(rows), (a,), (tuple(rows), inverted))
 
-    def rebuilt(self, node: Node, args: Sequence[Node], width: int | None = None) -> Node:
+    def rebuild_node(self, node: Node, args: Sequence[Node], width: int | None = None) -> Node:
         """The node's operation on other arguments, folded."""
         match node.op:
             case "slice":
@@ -331,12 +331,12 @@ class Graph:
             case "onehot":
                 return self.onehot(zip(args[::2], args[1::2], strict=True), node.width)
             case "linear":
-                return self.linear(node.attr[0], node.attr[1], args[0])
+                return self.build_linear(node.attr[0], node.attr[1], args[0])
             case "const" | "input" | "name":
                 return self.node(node.op, node.width, args, node.attr)
         return self.binary(node.op, args[0], args[1], width or node.width)
 
-    def under(self, assumed: Mapping[Node, Node]) -> Callable[[Node], Node]:
+    def fold_under(self, assumed: Mapping[Node, Node]) -> Callable[[Node], Node]:
         """Return what folds a node where some nodes are known to be others; what is calculated stays one."""
         made: dict[Node, Node] = dict(assumed)
 
@@ -347,7 +347,7 @@ class Graph:
                 if top in made:
                     stack.pop()
                     continue
-                needed = _deciding(top, made) if top.op in _CHOOSING else ()
+                needed = _find_deciding(top, made) if top.op in _CHOOSING else ()
                 missing = [arg for arg in needed if arg not in made]
                 if missing:
                     stack += missing
@@ -356,13 +356,13 @@ class Graph:
                 else:
                     args = [made[arg] for arg in needed]
                     same = all(a is b for a, b in zip(args, top.args, strict=False))
-                    made[top] = top if same else self.rebuilt(top, args)
+                    made[top] = top if same else self.rebuild_node(top, args)
             return made[node]
 
         return visit
 
 
-def _deciding(node: Node, made: Mapping[Node, Node]) -> Sequence[Node]:
+def _find_deciding(node: Node, made: Mapping[Node, Node]) -> Sequence[Node]:
     """List the arguments to look at next; where fewer than all decide, the last of them is the result."""
     args = node.args
     match node.op:

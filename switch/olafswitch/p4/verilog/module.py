@@ -12,10 +12,10 @@ from olafswitch.p4.verilog import describe
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.parsing import BYTES, FRAME
 from olafswitch.p4.verilog.pipeline import Pipeline
-from olafswitch.p4.verilog.registers import LATENCY, operands
+from olafswitch.p4.verilog.registers import LATENCY, list_operands
 from olafswitch.p4.verilog.schedule import Schedule
 from olafswitch.p4.verilog.tables import Engine
-from olafswitch.p4.verilog.text import Writer, instance, number, vector, wrapped
+from olafswitch.p4.verilog.text import Writer, format_instance, format_number, format_vector, wrap_line
 
 BEAT = 64
 _TEMPLATE = Path(__file__).with_suffix(".v")
@@ -31,7 +31,7 @@ class Module:
     description: dict[str, Any]
 
 
-def _lookups(roots: list[Node]) -> dict[Engine, Node]:
+def _find_lookups(roots: list[Node]) -> dict[Engine, Node]:
     found: dict[Engine, Node] = {}
     stack, seen = roots, set[Node]()
     while stack:
@@ -40,7 +40,7 @@ def _lookups(roots: list[Node]) -> dict[Engine, Node]:
             seen.add(node)
             if node.op == "lookup":
                 found[node.attr] = node
-            stack += operands(node)
+            stack += list_operands(node)
     return dict(sorted(found.items(), key=lambda item: item[1].number))
 
 
@@ -55,15 +55,15 @@ class _Builder:
     def __init__(self, name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) -> None:
         self.name, self.p = name, pipeline
         self.beats = max(1, -(-pipeline.reach // BEAT))
-        self.result = self._result()
-        self.lookups = _lookups([*self.result.values(), *(each.value for each in pipeline.registers)])
+        self.result = self._collect_result()
+        self.lookups = _find_lookups([*self.result.values(), *(each.value for each in pipeline.registers)])
         self.engines = [each for each in pipeline.tables if each in self.lookups]
         self.engines.sort(key=lambda each: each.is_value_set)
         self.s = Schedule(self.result.values(), pipeline.registers)
         self.w = Writer(self.s, BEAT * self.beats, lines)
         self.cell_words = max([1, *(-(-each.bits // 32) for each in pipeline.registers)])
         self.about = {
-            "tables": [describe.table(each) for each in self.engines],
+            "tables": [describe.describe_table(each) for each in self.engines],
             "counters": [
                 {"name": each.counter.name, "direct": isinstance(each.counter, ir.Table), "cells": each.cells}
                 for each in pipeline.counts
@@ -72,9 +72,9 @@ class _Builder:
                 {"name": each.name, "cells": each.cells, "bits": each.bits} for each in pipeline.registers
             ],
         }
-        self.digest = describe.digest(*self.about.values())
+        self.digest = describe.digest_tables(*self.about.values())
 
-    def _result(self) -> dict[str, Node]:
+    def _collect_result(self) -> dict[str, Node]:
         """Collect what leaves the header pipeline for each frame, by name."""
         p = self.p
         made = {"drop": p.drop, **{f"out_{name}": node for name, node in p.sideband_out.items()}}
@@ -85,7 +85,7 @@ class _Builder:
             made |= {f"count_{at}": count.condition, f"cell_{at}": count.index}
         return made
 
-    def text(self) -> str:
+    def write_text(self) -> str:
         p, s, length = self.p, self.s, self.s.length
         credit_bits = max(4, (length + 2 * self.beats + 8).bit_length())
         words = max([self.cell_words, *(each.words for each in self.engines)])
@@ -96,23 +96,29 @@ class _Builder:
         inner = [*self.lookups.values(), *(each.value for each in p.registers)]
         known = {f"in_{name}" for name in (*side_in, FRAME, BYTES)}
         lists = {
-            "inputs": [f"input  wire {vector(bits)}s_axis_{name}," for name, bits in side_in.items()],
-            "outputs": [f"output wire {vector(bits)}m_axis_{name}," for name, bits in side_out.items()],
-            "side_in_wires": [f"wire {vector(bits)}in_{name};" for name, bits in side_in.items()],
-            "valid": [f"reg {vector(length)}valid;"] if length else [],
+            "inputs": [f"input  wire {format_vector(bits)}s_axis_{name}," for name, bits in side_in.items()],
+            "outputs": [
+                f"output wire {format_vector(bits)}m_axis_{name}," for name, bits in side_out.items()
+            ],
+            "side_in_wires": [f"wire {format_vector(bits)}in_{name};" for name, bits in side_in.items()],
+            "valid": [f"reg {format_vector(length)}valid;"] if length else [],
             "declared": [
                 *self.w.kept,
-                *(f"wire {vector(node.width)}{self.w.at(node, s.cycle[node])};" for node in inner),
+                *(f"wire {format_vector(node.width)}{self.w.at(node, s.cycle[node])};" for node in inner),
                 *self.w.wires,
             ],
             "clocked": [
-                *([f"valid <= rst ? {number(0, length)} : reached[{length - 1}:0];"] if length else ()),
+                *(
+                    [f"valid <= rst ? {format_number(0, length)} : reached[{length - 1}:0];"]
+                    if length
+                    else ()
+                ),
                 *self.w.registers,
             ],
-            "tables": [line for at, each in enumerate(self.engines) for line in self._table(at, each)],
-            "registers": self._registers(),
-            "picked": self._picked(wide),
-            "counters": self._counters(),
+            "tables": [line for at, each in enumerate(self.engines) for line in self._write_table(at, each)],
+            "registers": self._write_registers(),
+            "picked": self._split_result(wide),
+            "counters": self._write_counters(),
         }
         rows = {
             "side_in": [f"s_axis_{name}" for name in side_in],
@@ -131,28 +137,42 @@ class _Builder:
         text = Template(_TEMPLATE.read_text()).substitute(
             {name: "\n    ".join(lines) for name, lines in lists.items()},
             **{name: ", ".join(row) for name, row in rows.items()},
-            name=self.name, length=length, beats=self.beats, credit_bits=credit_bits, words=words,
-            shifts=shifts, store_bits=max(5, (length + 3 * self.beats + 16).bit_length()),
-            frames=credit_bits + 1, window_vector=vector(8 * BEAT * self.beats),
-            window_bytes=BEAT * self.beats, last_byte=BEAT * self.beats - 1, words_vector=vector(32 * words),
-            side_in_bits=sum(side_in.values()), side_in_vector=vector(sum(side_in.values())),
-            side_out_bits=sum(side_out.values()), result_bits=wide, result_vector=vector(wide),
-            edited_beats=edits.beats, splits=number(splits, 16 * shifts), deltas=number(deltas, 16 * shifts),
-            table_count=len(self.engines), counter_count=len(p.counts),
-            digest=number(int(self.digest, 16), 32),
-        )  # fmt: skip
-        return "\n".join(wrapped(line) for line in text.splitlines() if line.strip()) + "\n"
+            name=self.name,
+            length=length,
+            beats=self.beats,
+            credit_bits=credit_bits,
+            words=words,
+            shifts=shifts,
+            store_bits=max(5, (length + 3 * self.beats + 16).bit_length()),
+            frames=credit_bits + 1,
+            window_vector=format_vector(8 * BEAT * self.beats),
+            window_bytes=BEAT * self.beats,
+            last_byte=BEAT * self.beats - 1,
+            words_vector=format_vector(32 * words),
+            side_in_bits=sum(side_in.values()),
+            side_in_vector=format_vector(sum(side_in.values())),
+            side_out_bits=sum(side_out.values()),
+            result_bits=wide,
+            result_vector=format_vector(wide),
+            edited_beats=edits.beats,
+            splits=format_number(splits, 16 * shifts),
+            deltas=format_number(deltas, 16 * shifts),
+            table_count=len(self.engines),
+            counter_count=len(p.counts),
+            digest=format_number(int(self.digest, 16), 32),
+        )
+        return "\n".join(wrap_line(line) for line in text.splitlines() if line.strip()) + "\n"
 
-    def _picked(self, wide: int) -> list[str]:
+    def _split_result(self, wide: int) -> list[str]:
         """Each part of a result as it leaves the store."""
         widths = [node.width for node in self.result.values()]
         lows = [wide - below for below in accumulate(widths)]
         return [
-            f"wire {vector(bits)}r_{name} = made{_bits(low, bits) if bits < wide else ''};"
+            f"wire {format_vector(bits)}r_{name} = made{_slice_bits(low, bits) if bits < wide else ''};"
             for name, low, bits in zip(self.result, lows, widths, strict=True)
         ]
 
-    def _table(self, number_: int, engine: Engine) -> list[str]:
+    def _write_table(self, number_: int, engine: Engine) -> list[str]:
         node = self.lookups[engine]
         cycle, entry, bits = self.s.cycle[node], engine.entry_bits, engine.key_bits
         result, mine = self.w.at(node, cycle), f"cfg_target == 8'd{number_}"
@@ -161,13 +181,13 @@ class _Builder:
         lines = [f"// {engine.table.name}"]
         if kind == "none":
             rest = engine.result_bits - entry
-            lines = [f"assign {result}{_bits(entry, rest)} = {number(0, rest)};", *lines]
+            lines = [f"assign {result}{_slice_bits(entry, rest)} = {format_number(0, rest)};", *lines]
             ports = {"clk": "clk", "entry": f"{result}[{entry - 1}:0]"}
-            return [*lines, *instance(module, name, {"ENTRY": entry}, ports | new)]
+            return [*lines, *format_instance(module, name, {"ENTRY": entry}, ports | new)]
         parameters: dict[str, object] = {"KEY": bits, "ENTRY": entry}
         if kind != "ternary":
-            masks = sum(mask << bits * at for at, mask in enumerate(describe.hashes(engine)))
-            masks_text = number(masks, bits * engine.row_bits * engine.ways)
+            masks = sum(mask << bits * at for at, mask in enumerate(describe.make_hashes(engine)))
+            masks_text = format_number(masks, bits * engine.row_bits * engine.ways)
             parameters |= {"WAYS": engine.ways, "ROW": engine.row_bits, "HASHES": masks_text}
         parameters |= {"SIZE": engine.small} if kind != "exact" else {}
         parameters |= {"MASKED": int(engine.masked)} if kind == "ternary" else {}
@@ -179,9 +199,12 @@ class _Builder:
             "write_valid": "cfg_set", "write_key": f"cfg_words[{entry + bits - 1}:{entry}]",
         }  # fmt: skip
         mask = {"write_mask": f"cfg_words[{entry + 2 * bits - 1}:{entry + bits}]"} if kind != "exact" else {}
-        return [*lines, *instance(module, name, parameters | {"SLOT": engine.slot_bits}, ports | mask | new)]
+        return [
+            *lines,
+            *format_instance(module, name, parameters | {"SLOT": engine.slot_bits}, ports | mask | new),
+        ]
 
-    def _registers(self) -> list[str]:
+    def _write_registers(self) -> list[str]:
         lines: list[str] = []
         for number_, each in enumerate(self.p.registers):
             cycle = self.s.cycle[each.value]
@@ -197,18 +220,18 @@ class _Builder:
             sizes = {"WIDTH": each.bits, "INDEX": each.index_bits, "CELLS": each.cells}
             lines += [
                 f"wire cell_taken_{number_};",
-                f"wire {vector(each.bits)}cell_{number_};",
+                f"wire {format_vector(each.bits)}cell_{number_};",
                 f"// {each.name}",
-                *instance("p4_cells", f"register_{number_}", sizes, ports),
+                *format_instance("p4_cells", f"register_{number_}", sizes, ports),
             ]
         held = [
-            f"{{{number(0, 64 - each.bits)}, cell_{at}}}" if each.bits < 64 else f"cell_{at}"
+            f"{{{format_number(0, 64 - each.bits)}, cell_{at}}}" if each.bits < 64 else f"cell_{at}"
             for at, each in enumerate(self.p.registers)
         ]
         taken, value = _one_of("cell_taken", held)
         return [*lines, f"assign cell_taken = {taken};", f"assign cell_value = {value};"]
 
-    def _counters(self) -> list[str]:
+    def _write_counters(self) -> list[str]:
         lines: list[str] = []
         for number_, count in enumerate(self.p.counts):
             bits, mine = count.index.width, f"taking && cfg_target == 8'd{number_}"
@@ -220,17 +243,19 @@ class _Builder:
             lines += [
                 f"wire taken_{number_};",
                 f"wire [63:0] value_{number_};",
-                *instance("p4_counters", f"counter_{number_}", {"INDEX": bits, "CELLS": count.cells}, ports),
+                *format_instance(
+                    "p4_counters", f"counter_{number_}", {"INDEX": bits, "CELLS": count.cells}, ports
+                ),
             ]
         taken, value = _one_of("taken", [f"value_{at}" for at in range(len(self.p.counts))])
         return [*lines, f"wire cfg_taken = {taken};", f"wire [63:0] cfg_value = {value};"]
 
 
-def _bits(low: int, bits: int) -> str:
+def _slice_bits(low: int, bits: int) -> str:
     return f"[{low + bits - 1}:{low}]" if bits > 1 else f"[{low}]"
 
 
-def module(name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) -> Module:
+def build_module(name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) -> Module:
     """Write a program's pipeline as the module ``name``, with ``lines`` of its source as comments."""
     builder = _Builder(name, pipeline, lines)
     description = {
@@ -247,4 +272,4 @@ def module(name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) 
         "shifts": [list(each) for each in pipeline.edits.shifts],
         "written": sorted(pipeline.edits.changed),
     }
-    return Module(name, builder.text(), description)
+    return Module(name, builder.write_text(), description)

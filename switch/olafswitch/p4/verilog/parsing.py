@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
-from olafswitch.p4.frozen import everything
+from olafswitch.p4.frozen import walk_nodes
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import pinned
+from olafswitch.p4.ir.walk import pin_indices
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.symbolic import Machine
-from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves
+from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves_of
 
 WINDOW = 256
 """Bytes of a frame that a program may look at."""
@@ -57,8 +57,8 @@ class Parsing:
         self._ends: dict[tuple[int, tuple[str, ...]], End] = {}
         self._waiting: list[tuple[int, int, _Key]] = []
         self._entries: dict[_Key, tuple[list[Node], list[Leaves]]] = {}
-        self._states = {state.name: state for state in flat(block)}
-        self._rank = self._ranks()
+        self._states = {state.name: state for state in flatten_parser(block)}
+        self._rank = self._rank_states()
         self._outside: tuple[tuple[int, bool], ...] = ()
         self._leave: tuple[ir.Statement, ...] = ()
         """Copies the results of applied parsers back where parsing ends in the state that runs."""
@@ -67,9 +67,9 @@ class Parsing:
         """Leaves the machine in the merged state of all ends."""
         machine, g = self.m, self.g
         for variable in self.block.variables:
-            machine.statement(variable)
+            machine.run_statement(variable)
         machine.env[ERROR] = g.const(0, 16)
-        self._go("start", machine.path)
+        self._enter_state("start", machine.path)
         visits = Counter[_Key]()
         while self._waiting:
             _, _, key = heapq.heappop(self._waiting)
@@ -80,21 +80,21 @@ class Parsing:
             if len(self._ends) > MAX_PAIRS:
                 raise Refused(self.block.pos, self.block.name, f"more than {MAX_PAIRS} ways through it")
             machine.path = g.any(*conditions)
-            machine.env = self.merged(conditions, envs)
+            machine.env = self.merge_envs(conditions, envs)
             self.at = key[1]
             state = self._states[key[0]]
             self._leave = state.leave
-            machine.body(state.body)
-            self._transition(state)
+            machine.run_body(state.body)
+            self._take_transition(state)
         ends = list(self._ends.values())
         for number, end in enumerate(ends):
             end.chosen = g.node("name", 1, [g.any(*end.conditions)], number)
-        merged = [self.merged(end.conditions, end.envs) for end in ends]
-        machine.env = self.merged([end.chosen for end in ends], merged)
+        merged = [self.merge_envs(end.conditions, end.envs) for end in ends]
+        machine.env = self.merge_envs([end.chosen for end in ends], merged)
         machine.path = g.yes
         return ends
 
-    def merged(self, conditions: list[Node], envs: list[Leaves]) -> Leaves:
+    def merge_envs(self, conditions: list[Node], envs: list[Leaves]) -> Leaves:
         if len(envs) == 1:
             return dict(envs[0])
         made: Leaves = {}
@@ -102,7 +102,7 @@ class Parsing:
             known = [(c, env[place]) for c, env in zip(conditions, envs, strict=True) if place in env]
             first = known[0][1]
             same = all(value is first for _, value in known)
-            made[place] = self.g.named(first if same else self.g.onehot(known, first.width), place)
+            made[place] = self.g.name_place(first if same else self.g.onehot(known, first.width), place)
         return made
 
     def fail_if(self, condition: Node, error: str, node: ir.ExternCall) -> None:
@@ -111,31 +111,33 @@ class Parsing:
             raise Refused(node.pos, node.method, "inside of a condition of a parser it is not supported")
         failed = self.g.all(self.m.path, condition)
         if failed.value != 0:
-            self._end(failed, error)
+            self._add_end(failed, error)
         self.m.path = self.g.all(self.m.path, self.g.invert(condition))
 
     def extract(self, node: ir.ExternCall) -> None:
         """``packet.extract(header)``"""
         target, type_ = node.args[0].value, node.args[0].type
-        if len(node.args) > 1 or any(isinstance(t.stripped(each), t.Varbit) for each in t.parts(type_)):
+        if len(node.args) > 1 or any(
+            isinstance(t.strip_type(each), t.Varbit) for each in t.type_parts(type_)
+        ):
             raise Refused(node.pos, "extract", "a header of variable size has no fixed place in hardware")
         m, bits = self.m, t.max_width(type_)
-        if bits % 8 or not t.is_header(t.stripped(type_)):
+        if bits % 8 or not t.is_header(t.strip_type(type_)):
             raise Refused(node.pos, "extract", f"{type_} is not a header of whole bytes")
         nexts, inner = [], target
         while isinstance(inner, ir.Field | ir.Element | ir.StackPart):
             if isinstance(inner, ir.StackPart) and inner.part == "next":
                 nexts.append(inner)
-                size = getattr(t.stripped(inner.base.type), "size", 0)
+                size = getattr(t.strip_type(inner.base.type), "size", 0)
                 if m.stack_index(inner) >= size:
                     self.fail_if(self.g.yes, "StackOutOfBounds", node)
                     return
             inner = inner.base
-        self._require(bits, node)
+        self._require_bits(bits, node)
         if target is not None:
-            m.assign(target, self._ahead(node, type_))
+            m.assign_value(target, self._read_ahead(node, type_))
         for each in nexts:
-            place = f"{m.place(each.base)}{NEXT}"
+            place = f"{m.place_of(each.base)}{NEXT}"
             m.env[place] = self.g.const((m.env[place].value or 0) + 1, SIZE_BITS)
         self.at += bits // 8
 
@@ -144,13 +146,13 @@ class Parsing:
         bits = t.fixed_width(node.type)
         if bits is None:
             raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
-        self._require(bits, node)
-        return self._ahead(node, node.type)
+        self._require_bits(bits, node)
+        return self._read_ahead(node, node.type)
 
-    def _ahead(self, node: ir.ExternCall, type_: t.Type) -> Leaves:
+    def _read_ahead(self, node: ir.ExternCall, type_: t.Type) -> Leaves:
         """A value of this type as it stands from here on in the frame; a header is valid."""
         made, at = dict[str, Node](), 8 * self.at
-        for way, width in leaves(type_, node.pos):
+        for way, width in leaves_of(type_, node.pos):
             if way.endswith(VALID) or way.endswith(NEXT):
                 made[way] = self.g.yes if way.endswith(VALID) else self.g.const(0, width)
                 continue
@@ -160,16 +162,16 @@ class Parsing:
 
     def advance(self, node: ir.ExternCall) -> None:
         """``packet.advance(bits)``"""
-        bits = self.m.scalar(node.given(0)).value
+        bits = self.m.scalar_of(node.given(0)).value
         if bits is None:
             raise Refused(node.pos, "advance", "by how much is not known at compile time")
         if bits % 8:
             self.fail_if(self.g.yes, "ParserInvalidArgument", node)
             return
-        self._require(bits, node)
+        self._require_bits(bits, node)
         self.at += bits // 8
 
-    def _require(self, bits: int, node: ir.ExternCall) -> None:
+    def _require_bits(self, bits: int, node: ir.ExternCall) -> None:
         """Fail where the frame has fewer than ``bits`` bits more."""
         need = self.at + (bits + 7) // 8
         if need > WINDOW:
@@ -182,11 +184,11 @@ class Parsing:
 
     # --- states
 
-    def _ranks(self) -> dict[str, int]:
+    def _rank_states(self) -> dict[str, int]:
         """An order of the states in which those that take no bytes come before where they lead."""
         before: dict[str, set[str]] = {name: set() for name in self._states}
         for name, state in self._states.items():
-            if any(map(_takes_bytes, everything(state.body))):
+            if any(map(_takes_bytes, walk_nodes(state.body))):
                 continue
             for target in (state.transition.state, *(case.state for case in state.transition.cases)):
                 if target in before:
@@ -204,54 +206,54 @@ class Parsing:
             f"states {', '.join(dict.fromkeys(names))} go round without taking bytes",
         )
 
-    def _shape(self) -> tuple[str, ...]:
+    def _valid_shape(self) -> tuple[str, ...]:
         """The valid headers, and the stacks' next elements."""
         env = self.m.env
         valid = [place for place, node in env.items() if place.endswith(VALID) and node.value != 0]
         nexts = [f"{place}{node.value}" for place, node in env.items() if place.endswith(NEXT) and node.value]
         return tuple(sorted(valid + nexts))
 
-    def _go(self, target: str, condition: Node) -> None:
+    def _enter_state(self, target: str, condition: Node) -> None:
         if condition.value == 0:
             return
         if target in ("accept", "reject"):
-            self._end(condition, "")
+            self._add_end(condition, "")
             return
-        key = (target, self.at, self._shape())
+        key = (target, self.at, self._valid_shape())
         if key not in self._entries:
             self._entries[key] = ([], [])
             heapq.heappush(self._waiting, (self.at, self._rank[target], key))
         self._entries[key][0].append(condition)
         self._entries[key][1].append(dict(self.m.env))
 
-    def _end(self, condition: Node, error: str) -> None:
+    def _add_end(self, condition: Node, error: str) -> None:
         machine = self.m
         path, env, machine.env, machine.path = machine.path, machine.env, dict(machine.env), condition
-        machine.body(ir.Body(self._leave))
+        machine.run_body(ir.Body(self._leave))
         if error:
             machine.env[ERROR] = self.g.const(self.errors.index(error), 16)
-        end = self._ends.setdefault((self.at, self._shape()), End(self.at))
+        end = self._ends.setdefault((self.at, self._valid_shape()), End(self.at))
         end.conditions.append(condition)
         end.envs.append(machine.env)
         machine.env, machine.path = env, path
 
-    def _transition(self, state: ir.State) -> None:
+    def _take_transition(self, state: ir.State) -> None:
         g, node = self.g, state.transition
         if not node.subjects:
-            self._go(node.state, self.m.path)
+            self._enter_state(node.state, self.m.path)
             return
-        subjects = [self.m.scalar(subject) for subject in node.subjects]
+        subjects = [self.m.scalar_of(subject) for subject in node.subjects]
         for case in node.cases:
             if isinstance(case.sets, ir.ValueSet):
                 test = self._is_member(case.sets, g.cat(subjects), self.m)
             else:
-                test = g.all(*self._tests(case.sets, subjects))
-            self._go(case.state, g.all(self.m.path, test))
+                test = g.all(*self._build_tests(case.sets, subjects))
+            self._enter_state(case.state, g.all(self.m.path, test))
             self.m.path = g.all(self.m.path, g.invert(test))
         if self.m.path.value != 0:
-            self._end(self.m.path, "NoMatch")
+            self._add_end(self.m.path, "NoMatch")
 
-    def _tests(self, sets: Iterable[ir.KeySet], subjects: list[Node]) -> Iterable[Node]:
+    def _build_tests(self, sets: Iterable[ir.KeySet], subjects: list[Node]) -> Iterable[Node]:
         g = self.g
         for each, subject in zip(sets, subjects, strict=True):
             match = each.match
@@ -286,35 +288,37 @@ class FlatState(ir.State):
     leave: tuple[ir.Statement, ...] = ()
 
 
-def flat(block: ir.Block) -> list[FlatState]:
+def flatten_parser(block: ir.Block) -> list[FlatState]:
     """List a parser's states, with those of the parsers that it applies in the places of the calls."""
     states: list[FlatState] = []
     for state in block.states:
-        _split(FlatState(state.name, state.body, state.transition), states)
+        _split_state(FlatState(state.name, state.body, state.transition), states)
     return states
 
 
-def _split(state: FlatState, states: list[FlatState]) -> None:
+def _split_state(state: FlatState, states: list[FlatState]) -> None:
     statements = state.body.statements
     for at, each in enumerate(statements):
         match each:
             case ir.Do(call=ir.Apply(target=ir.Block(kind="parser") as inner, args=args)):
                 prefix, after = f"{state.name}.{at}.", f"{state.name}.{at}"
-                enter, leave = _copies(inner.params, args, prefix)
+                enter, leave = _copy_arguments(inner.params, args, prefix)
                 begin = ir.Transition(f"{prefix}start", (), ())
                 places = state.body.places
                 before = ir.Body((*statements[:at], *enter, *inner.variables), places[:at])
                 states.append(FlatState(state.name, before, begin, state.leave))
-                states += [_renamed(one, prefix, after, (*leave, *state.leave)) for one in flat(inner)]
+                states += [
+                    _rename_state(one, prefix, after, (*leave, *state.leave)) for one in flatten_parser(inner)
+                ]
                 rest = ir.Body(
                     (*leave, *statements[at + 1 :]), places[at : at + 1] * len(leave) + places[at + 1 :]
                 )
-                _split(FlatState(after, rest, state.transition, state.leave), states)
+                _split_state(FlatState(after, rest, state.transition, state.leave), states)
                 return
     states.append(state)
 
 
-def _copies(
+def _copy_arguments(
     params: Sequence[ir.Parameter], args: Sequence[ir.Arg], prefix: str
 ) -> tuple[list[ir.Statement], tuple[ir.Statement, ...]]:
     """Make the statements that copy arguments into a parser's parameters, and those that copy them back.
@@ -329,17 +333,17 @@ def _copies(
         return local
 
     for param, arg in sorted(zip(params, args, strict=True), key=lambda each: each[1].turn):
-        if isinstance(t.unwrapped(param.type), t.Extern):
+        if isinstance(t.unwrap_type(param.type), t.Extern):
             continue
         value = arg.value
         if param.direction in ("out", "inout") and value is not None:
-            value = pinned(value, keep)
+            value = pin_indices(value, keep)
             leave.append(ir.Assign(value, param.local))
         enter.append(ir.Declare(param.local, value if param.direction != "out" else None))
     return enter, tuple(leave)
 
 
-def _renamed(state: FlatState, prefix: str, after: str, leave: tuple[ir.Statement, ...]) -> FlatState:
+def _rename_state(state: FlatState, prefix: str, after: str, leave: tuple[ir.Statement, ...]) -> FlatState:
     def name(target: str) -> str:
         return after if target == "accept" else target if target == "reject" else prefix + target
 

@@ -14,7 +14,7 @@ from olafswitch.p4.verilog.parsing import ERROR, Parsing
 from olafswitch.p4.verilog.registers import Register
 from olafswitch.p4.verilog.symbolic import EXITED, LENGTH, Machine
 from olafswitch.p4.verilog.tables import Engine
-from olafswitch.p4.verilog.values import SIZE_BITS, Leaves, leaves
+from olafswitch.p4.verilog.values import SIZE_BITS, Leaves, leaves_of
 
 DROP_PORT = 511
 REPLICATED = 5
@@ -54,51 +54,51 @@ class _Program:
         """Headers, metadata and standard metadata, as the last block left them."""
         self.m.env[CHECKSUM_ERROR] = self.g.no
         registers = [each for each in program.instances if each.type.name == "register"]
-        self.externs.registers.declare(registers, self.m)
+        self.externs.registers.declare_instances(registers, self.m)
 
-    def params(self, block: ir.Block) -> dict[str, ir.Parameter]:
+    def params_of(self, block: ir.Block) -> dict[str, ir.Parameter]:
         """A block's parameters by what they are: ``headers``, ``metadata``, ``standard``."""
-        data = [p for p in block.params if not isinstance(t.unwrapped(p.type), t.Extern)]
+        data = [p for p in block.params if not isinstance(t.unwrap_type(p.type), t.Extern)]
         return dict(zip(("headers", "metadata", "standard"), data, strict=False))
 
-    def default(self, type_: t.Type) -> Leaves:
-        return self.m.o.default(type_, self.m.pos)
+    def default_value(self, type_: t.Type) -> Leaves:
+        return self.m.o.default_value(type_, self.m.pos)
 
-    def enter(self, block: ir.Block) -> None:
-        for what, param in self.params(block).items():
-            self.m.keep(param.local.name, self.values[what])
+    def enter_block(self, block: ir.Block) -> None:
+        for what, param in self.params_of(block).items():
+            self.m.keep_value(param.local.name, self.values[what])
 
-    def leave(self, block: ir.Block) -> None:
-        for what, param in self.params(block).items():
-            self.values[what] = self.m.read(param.local.name, param.type)
+    def leave_block(self, block: ir.Block) -> None:
+        for what, param in self.params_of(block).items():
+            self.values[what] = self.m.read_place(param.local.name, param.type)
         self.m.env[EXITED] = self.g.no
 
-    def parse(self) -> None:
+    def run_parser(self) -> None:
         """Run the parser; ``self.ends`` are the ways in which it ends."""
         block = self.program.parts["parser"]
-        self.enter(block)
+        self.enter_block(block)
         is_member = self.externs.tables.is_member
         parsing = Parsing(self.g, block, self.m, list(self.program.errors), is_member)
         self.externs.parsing = parsing
         self.ends = parsing.run()
         self.externs.parsing = None
         self.reach = parsing.reach
-        self.leave(block)
+        self.leave_block(block)
         self.values["standard"][".parser_error"] = self.m.env[ERROR]
 
-    def run(self, name: str) -> None:
+    def run_block(self, name: str) -> None:
         block = self.program.parts[name]
-        self.enter(block)
-        self.m.control(block)
-        self.leave(block)
+        self.enter_block(block)
+        self.m.run_control(block)
+        self.leave_block(block)
 
-    def finish(
+    def build_result(
         self, sideband_in: dict[str, int], out: dict[str, Node], drop: Node, as_it_came: Node | None = None
     ) -> Pipeline:
         pos = self.program.parts["deparser"].pos
         edits = Deparsing(self.g, self.ends, self.externs.emitted, pos).edits
         if as_it_came is not None:
-            edits.only(self.g, self.g.invert(as_it_came))
+            edits.restrict_to(self.g, self.g.invert(as_it_came))
         counts = list(self.externs.counts.values())
         return Pipeline(
             self.g, sideband_in, out, drop, edits, self.externs.tables.engines, counts,
@@ -106,50 +106,50 @@ class _Program:
         )  # fmt: skip
 
 
-def pipeline(program: ir.Program, functions: Mapping[str, str] | None = None) -> Pipeline:
+def build_pipeline(program: ir.Program, functions: Mapping[str, str] | None = None) -> Pipeline:
     """The program as nodes. Raises Refused, with the place, at what is outside of the subset."""
     made = _Program(program, functions or {})
-    return _xsa(made) if program.architecture == "xsa" else _v1model(made)
+    return _build_xsa(made) if program.architecture == "xsa" else _build_v1model(made)
 
 
-def _xsa(p: _Program) -> Pipeline:
+def _build_xsa(p: _Program) -> Pipeline:
     """User metadata is one bus, its first field on top, as next to a VitisNetP4 IP."""
     g, program = p.g, p.program
-    ways = list(leaves(program.metadata, p.m.pos))
+    ways = list(leaves_of(program.metadata, p.m.pos))
     total = sum(bits for _, bits in ways)
     metadata: Leaves = {}
     low = total
     for way, bits in ways:
         low -= bits
         metadata[way] = g.slice(g.input("metadata", total), low, bits)
-    standard = p.default(program.standard) | {".ingress_timestamp": g.input("timestamp", 64)}
-    p.values |= {"headers": p.default(program.headers), "metadata": metadata, "standard": standard}
-    p.parse()
+    standard = p.default_value(program.standard) | {".ingress_timestamp": g.input("timestamp", 64)}
+    p.values |= {"headers": p.default_value(program.headers), "metadata": metadata, "standard": standard}
+    p.run_parser()
     at = g.onehot([(end.chosen, g.const(end.at, 16)) for end in p.ends], 16)
     p.values["standard"][".parsed_bytes"] = at
-    p.run("match_action")
+    p.run_block("match_action")
     drop = p.values["standard"][".drop"]
-    p.run("deparser")
+    p.run_block("deparser")
     out = g.cat([p.values["metadata"][way] for way, _ in ways])
-    return p.finish({"metadata": total}, {"metadata": out}, drop)
+    return p.build_result({"metadata": total}, {"metadata": out}, drop)
 
 
-def _v1model(p: _Program) -> Pipeline:
+def _build_v1model(p: _Program) -> Pipeline:
     """One frame to one port. What goes to a group leaves as it came, with the group's number: what is behind
     the module sends it in again for each copy, for egress, with ``copy`` and the copy's port and instance."""
     g, program = p.g, p.program
     given = {name: g.input(name, bits) for name, bits in SIDEBAND_IN.items()}
-    standard = p.default(program.standard)
+    standard = p.default_value(program.standard)
     standard[".ingress_port"] = given["ingress_port"]
     standard[".packet_length"] = given["packet_length"]
     standard[".ingress_global_timestamp"] = given["timestamp"]
     p.m.env[LENGTH] = given["packet_length"]
-    metadata = p.default(program.metadata)
-    p.values |= {"headers": p.default(program.headers), "metadata": metadata, "standard": standard}
-    p.parse()
-    p.run("verify")
+    metadata = p.default_value(program.metadata)
+    p.values |= {"headers": p.default_value(program.headers), "metadata": metadata, "standard": standard}
+    p.run_parser()
+    p.run_block("verify")
     p.values["standard"][".checksum_error"] = p.m.env[CHECKSUM_ERROR]
-    p.run("ingress")
+    p.run_block("ingress")
     standard = p.values["standard"]
     group, port = standard[".mcast_grp"], standard[".egress_spec"]
     dropped = g.all(g.equal(group, 0), g.equal(port, DROP_PORT))
@@ -181,10 +181,10 @@ def _v1model(p: _Program) -> Pipeline:
         ".enq_timestamp": now,
     }
     p.m.path = g.all(g.invert(dropped), g.invert(as_it_came))
-    p.run("egress")
+    p.run_block("egress")
     to = g.equal(p.values["standard"][".egress_spec"], DROP_PORT)
     dropped = g.any(dropped, g.all(g.invert(as_it_came), to))
     p.m.path = g.yes
-    p.run("compute")
-    p.run("deparser")
-    return p.finish(sideband_in, {"egress_port": port, **out}, dropped, as_it_came)
+    p.run_block("compute")
+    p.run_block("deparser")
+    return p.build_result(sideband_in, {"egress_port": port, **out}, dropped, as_it_came)

@@ -7,8 +7,8 @@ from olafswitch.p4.emit.places import Places
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import Graph, Node
-from olafswitch.p4.verilog.symbolic import Machine, exclude
-from olafswitch.p4.verilog.values import width
+from olafswitch.p4.verilog.symbolic import Machine, sides_exclude
+from olafswitch.p4.verilog.values import width_of
 
 LATENCY = 3
 """Cycles from a cell's number to what it holds."""
@@ -34,7 +34,7 @@ class Register:
         return max(1, (self.cells - 1).bit_length())
 
 
-def operands(node: Node) -> tuple[Node, ...]:
+def list_operands(node: Node) -> tuple[Node, ...]:
     """The nodes that a node needs; of a cell what it is found by and what is stored in it, too."""
     if node.op != "cell":
         return node.args
@@ -54,11 +54,11 @@ class Registers:
         """The registers that the program accesses."""
         return [each for each in self._known.values() if each.accesses]
 
-    def declare(self, instances: Iterable[ir.Instance], machine: Machine) -> None:
+    def declare_instances(self, instances: Iterable[ir.Instance], machine: Machine) -> None:
         """Give the registers their places. Raises Refused where a cell is too wide."""
         g = self._g
         for each in instances:
-            bits = width(each.type.args[0]) or 0
+            bits = width_of(each.type.args[0]) or 0
             if not 0 < bits <= MAX_BITS:
                 why = f"a register's cells have up to {MAX_BITS} bits in hardware"
                 raise Refused(each.pos, each.name, why)
@@ -66,11 +66,11 @@ class Registers:
                 each.name, self._places.cells(each), bits, g.no, g.no, g.no, g.no, each.pos
             ))  # fmt: skip
             made.value, made.index = value, g.const(0, made.index_bits)
-            g.named(value, each.name.rpartition(".")[2])
+            g.name_place(value, each.name.rpartition(".")[2])
             self._known[each] = made
             machine.env |= {f"{each.cpp}$": value, f"{each.cpp}$index": made.index, f"{each.cpp}$write": g.no}
 
-    def _access(self, node: ir.ExternCall, index: Node, machine: Machine) -> Node:
+    def _add_access(self, node: ir.ExternCall, index: Node, machine: Machine) -> Node:
         """Whether the cell exists; raises Refused where a frame may need another cell than before."""
         register = self._known[node.object]
         within = self._g.yes
@@ -78,7 +78,7 @@ class Registers:
             within = self._g.binary("lt", index, self._g.const(register.cells, index.width))
         index = self._g.resize(index, register.index_bits)
         for other, sides in register.accesses:
-            if other is not index and not exclude(machine.sides, sides):
+            if other is not index and not sides_exclude(machine.sides, sides):
                 why = "a frame may use two cells of it, which takes more than a cycle"
                 raise Refused(node.pos, register.name, why)
         register.accesses.append((index, machine.sides))
@@ -87,18 +87,18 @@ class Registers:
 
     def read(self, node: ir.ExternCall, machine: Machine) -> None:
         """``register.read(result, index)``; the result stays where the cell does not exist."""
-        within = self._access(node, machine.scalar(node.given(1)), machine)
+        within = self._add_access(node, machine.scalar_of(node.given(1)), machine)
         target = node.args[0].value
         if target is not None:
-            old = machine.scalar(target)
+            old = machine.scalar_of(target)
             held = self._g.resize(machine.env[f"{node.object.cpp}$"], old.width)
-            machine.assign(target, {"": self._g.mux(within, held, old)})
+            machine.assign_value(target, {"": self._g.mux(within, held, old)})
 
     def write(self, node: ir.ExternCall, machine: Machine) -> None:
         """``register.write(index, value)``"""
         g, cpp = self._g, node.object.cpp
-        within = self._access(node, machine.scalar(node.given(0)), machine)
-        machine.env[f"{cpp}$"] = machine.scalar(node.given(1))  # stored where the cell exists
+        within = self._add_access(node, machine.scalar_of(node.given(0)), machine)
+        machine.env[f"{cpp}$"] = machine.scalar_of(node.given(1))  # stored where the cell exists
         machine.env[f"{cpp}$write"] = g.any(machine.env[f"{cpp}$write"], g.all(machine.path, within))
 
     def finish(self, machine: Machine) -> list[Register]:
@@ -109,7 +109,7 @@ class Registers:
         return self.used
 
 
-def frontier(register: Register) -> tuple[list[Node], list[Node]]:
+def find_frontier(register: Register) -> tuple[list[Node], list[Node]]:
     """The nodes between what a cell holds and what is stored in it, and the other nodes that these need.
 
     Raises Refused where a table or another register is between.
@@ -122,9 +122,9 @@ def frontier(register: Register) -> tuple[list[Node], list[Node]]:
             order.append(node)
         elif node not in seen and node is not register.value:
             seen.add(node)
-            stack += [(node, True), *((each, False) for each in operands(node))]
+            stack += [(node, True), *((each, False) for each in list_operands(node))]
     for node in order:
-        if any(each in inside for each in operands(node)):
+        if any(each in inside for each in list_operands(node)):
             inside.add(node)
     between = [node for node in order if node in inside]
     if any(node.op in ("lookup", "cell") for node in between):

@@ -14,12 +14,12 @@ _KEY_LEVELS = 3.0
 """Levels that the first cycle of a lookup adds to the key's."""
 
 
-def _tree(inputs: int) -> float:
+def _tree_levels(inputs: int) -> float:
     """Levels of a tree of six-input tables."""
     return float(ceil(log(max(inputs, 2)) / log(6) - 1e-9))
 
 
-def levels(node: Node) -> float:
+def estimate_levels(node: Node) -> float:
     """An estimate of the levels of logic that an operation takes."""
     bits = node.args[0].width if node.args else 0
     match node.op:
@@ -30,13 +30,13 @@ def levels(node: Node) -> float:
         case "mux":
             return 0.75
         case "onehot":
-            return 1 + _tree(len(node.args) // 2)
+            return 1 + _tree_levels(len(node.args) // 2)
         case "eq":
-            return _tree(bits if node.args[1].op == "const" else 2 * bits)
+            return _tree_levels(bits if node.args[1].op == "const" else 2 * bits)
         case "lt" | "add" | "sub":
             return 1 + ceil(bits / 16)
         case "linear":
-            return _tree(max(row.bit_count() for row in node.attr[0]))
+            return _tree_levels(max(row.bit_count() for row in node.attr[0]))
         case "shl" | "shr":
             return 1 + ceil(log(max(bits, 2), 4))
         case "mul":
@@ -58,10 +58,10 @@ class Schedule:
         self.order: list[Node] = []
         """Each node after those that it needs."""
         wanted = list(outputs)
-        between = {each: registers.frontier(each) for each in cells}
+        between = {each: registers.find_frontier(each) for each in cells}
         self._needed = {each.value: (each.index, *needed) for each, (_, needed) in between.items()}
         for node in (*wanted, *(node for each in cells for node in (each.value, each.data, each.write))):
-            self._visit(node)
+            self._visit_root(node)
         for each, (nodes, _) in between.items():
             if any(self.cycle[n] > self.cycle[each.value] or self._level[n] > LIMIT - 1 for n in nodes):
                 why = f"what is written follows from what was read by {len(nodes)} operations"
@@ -87,7 +87,7 @@ class Schedule:
         kept = (node for node in self.order if node.op not in ("const", "name"))
         return sum(node.width * (self.last[node] - self.cycle[node]) for node in kept)
 
-    def _visit(self, root: Node) -> None:
+    def _visit_root(self, root: Node) -> None:
         stack = [root]
         while stack:
             node = stack[-1]
@@ -97,7 +97,7 @@ class Schedule:
                 continue
             stack.pop()
             if node not in self.cycle:
-                self._put(node)
+                self._put_node(node)
 
     def _put_cell(self, node: Node) -> None:
         """Put a cell where what is stored needs the cycle of ``node`` alone: all else is there before."""
@@ -107,14 +107,14 @@ class Schedule:
         self.cycle[node], self._level[node] = cycle, 0.0
         self.order.append(node)
 
-    def _put(self, node: Node) -> None:
+    def _put_node(self, node: Node) -> None:
         if node.op == "cell":
             self._put_cell(node)
             return
         args = [arg for arg in node.args if arg.op != "const"]
         cycle = max((self.cycle[arg] for arg in args), default=0)
         level = max((self._level[arg] for arg in args if self.cycle[arg] == cycle), default=0.0)
-        cost = levels(node)
+        cost = estimate_levels(node)
         assert cost <= LIMIT, f"{node.op} of {node.width} bits takes more than a cycle"
         if level and level + cost > LIMIT:
             cycle, level = cycle + 1, 0.0

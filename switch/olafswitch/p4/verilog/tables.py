@@ -10,7 +10,7 @@ from olafswitch.p4.p4info.annotations import is_hidden
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.symbolic import Machine
-from olafswitch.p4.verilog.values import Leaves, width
+from olafswitch.p4.verilog.values import Leaves, width_of
 
 SMALL = 64
 """Entries that are compared all at once, in registers."""
@@ -92,13 +92,13 @@ class Engine:
         return (self.entry_bits + 2 * self.key_bits + 31) // 32
 
 
-def _ways(size: int) -> tuple[int, int]:
+def _choose_ways(size: int) -> tuple[int, int]:
     """The fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
     choices = ((ways << bits, ways, bits) for bits in range(4, 33) for ways in range(4, 8))
     return min(each for each in choices if each[0] * _FULL >= size)[1:]
 
 
-def _keys(table: ir.Table) -> tuple[Key, ...]:
+def _lay_out_keys(table: ir.Table) -> tuple[Key, ...]:
     keys, low = list[Key](), sum(t.key_width(key.value.type) or 0 for key in table.match_keys)
     for key in table.match_keys:
         bits = t.key_width(key.value.type) or 0
@@ -109,10 +109,10 @@ def _keys(table: ir.Table) -> tuple[Key, ...]:
     return tuple(keys)
 
 
-def engine(table: ir.Table) -> Engine:
+def choose_engine(table: ir.Table) -> Engine:
     """Choose what looks a table up; raises Refused where nothing here can."""
     kinds = {key.kind for key in table.match_keys}
-    keys = _keys(table)
+    keys = _lay_out_keys(table)
     for has, what in (
         (table.profile is not None, "action profiles and selectors"),
         (table.meter is not None, "direct meters"),
@@ -121,14 +121,14 @@ def engine(table: ir.Table) -> Engine:
     ):
         if has:
             raise Refused(table.pos, table.name, f"{what} are not supported in hardware")
-    data = max((sum(width(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
+    data = max((sum(width_of(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
     size = max(table.size, len(table.entries), 1)
     if not keys:
         return Engine(table, "none", keys, data, 0, 0, 0)
     if size <= SMALL or kinds & {"ternary", "range", "optional"}:
         return Engine(table, "ternary", keys, data, 0, 0, min(size, SMALL))
     kind, small = ("lpm", SMALL) if "lpm" in kinds else ("exact", 0)
-    return Engine(table, kind, keys, data, *_ways(size), small)
+    return Engine(table, kind, keys, data, *_choose_ways(size), small)
 
 
 class Tables:
@@ -139,30 +139,30 @@ class Tables:
         self._places = places
         self._count = count
 
-    def apply(self, node: ir.TableApply, machine: Machine) -> Leaves:
+    def apply_table(self, node: ir.TableApply, machine: Machine) -> Leaves:
         """Look a table up and run the action that is found."""
         g, table = machine.g, node.table
         if any(each.table is table for each in self.engines):
             why = "a table that is applied at two places is not supported in hardware"
             raise Refused(table.pos, table.name, why)
-        made = engine(table)
+        made = choose_engine(table)
         self.engines.append(made)
         keys = []
         for key in table.match_keys:
-            value = machine.scalar(key.value)
-            if isinstance(key.value, ir.Field) and t.is_header(t.stripped(key.value.base.type)):
-                valid = machine.o.valid(key.value.base.type, machine.value(key.value.base))
+            value = machine.scalar_of(key.value)
+            if isinstance(key.value, ir.Field) and t.is_header(t.strip_type(key.value.base.type)):
+                valid = machine.o.is_valid(key.value.base.type, machine.value(key.value.base))
                 value = g.mux(valid, value, g.const(0, value.width))
             keys.append(value)
         name = table.name.rpartition(".")[2]
-        result = g.named(g.node("lookup", made.result_bits, [g.cat(keys)], made), name)
-        hit = g.named(g.slice(result, made.result_bits - 1, 1), f"{name}_hit")
-        action = g.named(g.slice(result, made.data_bits, made.action_bits), f"{name}_action")
+        result = g.name_place(g.node("lookup", made.result_bits, [g.cat(keys)], made), name)
+        hit = g.name_place(g.slice(result, made.result_bits - 1, 1), f"{name}_hit")
+        action = g.name_place(g.slice(result, made.data_bits, made.action_bits), f"{name}_action")
         data = g.slice(result, 0, made.data_bits)
         if table.counter is not None:
             slot = g.slice(result, made.entry_bits, made.slot_bits)
             self._count(table, slot, g.all(machine.path, hit), machine)
-        self._actions(made, action, data, machine)
+        self._run_actions(made, action, data, machine)
         return {"": {"hit": hit, "miss": g.invert(hit)}.get(node.part, action)}
 
     def is_member(self, values: ir.ValueSet, key: Node, machine: Machine) -> Node:
@@ -171,31 +171,35 @@ class Tables:
             values.name, values.cpp, values.keys, (), 0, (), True, (), False, values.size, None, None, None,
             False, values.annotations, values.pos,
         )  # fmt: skip
-        made = Engine(table, "ternary", _keys(table), 0, 0, 0, max(1, min(values.size, SMALL)), True)
+        made = Engine(table, "ternary", _lay_out_keys(table), 0, 0, 0, max(1, min(values.size, SMALL)), True)
         self.engines.append(made)
         result = machine.g.node("lookup", made.result_bits, [key], made)
         return machine.g.slice(result, made.result_bits - 1, 1)
 
-    def _actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
+    def _run_actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
         """The entry's action, each in a branch of its own."""
         actions = made.table.actions
 
         def run() -> None:
             bound, given, low = actions[number], dict[str, Leaves](), 0
             for param in reversed(bound.action.data):
-                bits = width(param.type)
+                bits = width_of(param.type)
                 if bits is None:
                     why = f"action data of {param.type} is not supported"
                     raise Refused(bound.action.pos, f"parameter {param.name}", why)
                 part = machine.g.slice(data, low, bits)
                 given[param.name] = {
-                    "": machine.g.named(part, f"{bound.action.name}_{param.name}".rpartition(".")[2])
+                    "": machine.g.name_place(part, f"{bound.action.name}_{param.name}".rpartition(".")[2])
                 }
                 low += bits
-            machine.call(bound.action.params, bound.args, given, lambda: machine.statement(bound.action.body))
+            machine.run_call(
+                bound.action.params, bound.args, given, lambda: machine.run_statement(bound.action.body)
+            )
 
         if number == len(actions) - 1:
             run()
         elif actions:
             chosen = machine.g.equal(action, number)
-            machine.branch(chosen, run, lambda: self._actions(made, action, data, machine, number + 1))
+            machine.run_branch(
+                chosen, run, lambda: self._run_actions(made, action, data, machine, number + 1)
+            )

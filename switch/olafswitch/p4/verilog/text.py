@@ -22,27 +22,27 @@ _DIGITS = 256
 """Bits of a number that is written in one piece."""
 
 
-def number(value: int, bits: int) -> str:
+def format_number(value: int, bits: int) -> str:
     """A number of so many bits, a wide one as several side by side."""
     if bits <= _DIGITS:
         return f"{bits}'h{value:x}"
     low = (bits - 1) % _DIGITS + 1
-    parts = [number(value >> at & (1 << _DIGITS) - 1, _DIGITS) for at in range(0, bits - low, _DIGITS)]
-    return f"{{{', '.join([number(value >> bits - low, low), *reversed(parts)])}}}"
+    parts = [format_number(value >> at & (1 << _DIGITS) - 1, _DIGITS) for at in range(0, bits - low, _DIGITS)]
+    return f"{{{', '.join([format_number(value >> bits - low, low), *reversed(parts)])}}}"
 
 
-def vector(bits: int) -> str:
+def format_vector(bits: int) -> str:
     return f"[{bits - 1}:0] " if bits > 1 else ""
 
 
-def legible(place: str) -> str:
+def make_legible(place: str) -> str:
     """Make a name of a place in the program: ``hdr.ipv4.ttl`` of a block's parameter is ``ipv4_ttl``."""
     way = place.replace(VALID, ".valid").replace(NEXT, ".next")
     first, _, rest = way.partition(".")
     return re.sub(r"\W+", "_", rest or first, flags=re.ASCII).strip("_")
 
 
-def wrapped(line: str) -> str:
+def wrap_line(line: str) -> str:
     """A line of Verilog as lines of at most WIDTH characters; a comment is cut."""
     indent = line[: len(line) - len(line.lstrip())]
     if len(line) <= WIDTH or line.lstrip().startswith("//"):
@@ -85,7 +85,7 @@ class Writer:
                 last[node.args[0]] = max(last[node.args[0]], last[node])
         for node in schedule.order:
             if node.op not in ("const", "name"):
-                self._node(node, last[node])
+                self._write_node(node, last[node])
 
     @property
     def wires(self) -> list[str]:
@@ -107,39 +107,39 @@ class Writer:
         while node.op == "name":
             node = node.args[0]
         if node.op == "const":
-            return number(node.attr, node.width)
+            return format_number(node.attr, node.width)
         if _is_inline(node) and cycle == self._s.cycle[node]:
             return f"~{self.at(node.args[0], cycle)}"
         name = self._names.get(node)
         if name is None:
-            name = self._names[node] = self._name(node)
+            name = self._names[node] = self._choose_name(node)
         if node.op == "input" and cycle == self._s.cycle[node]:
             return f"in_{node.attr}"
         return f"s{cycle}_{name}"
 
-    def _name(self, node: Node) -> str:
-        place = "" if node.hint.startswith("$") else legible(node.hint)
+    def _choose_name(self, node: Node) -> str:
+        place = "" if node.hint.startswith("$") else make_legible(node.hint)
         name = str(node.attr) if node.op == "input" else place or node.op
         self._used[name] += 1
         alone = node.op == "input" or (place and self._used[name] == 1)
         return name if alone else f"{name}_{self._used[name]}"
 
-    def _node(self, node: Node, last: int) -> None:
+    def _write_node(self, node: Node, last: int) -> None:
         first = self._s.cycle[node]
         name = self.at(node, first)
         if node.op in ("lookup", "cell"):
             self.partly.add(name)
         elif node.op != "input" and not _is_inline(node):
-            wire = f"wire {vector(node.width)}{name} = {self._expression(node)};"
+            wire = f"wire {format_vector(node.width)}{name} = {self._format_expression(node)};"
             self._cycles.setdefault(first, []).append((node.pos, wire))
         if node.op == "slice":
             self.partly.add(self.at(node.args[0], first))
         for cycle in range(first, last):
             after = self.at(node, cycle + 1)
-            self.kept.append(f"reg {vector(node.width)}{after};")
+            self.kept.append(f"reg {format_vector(node.width)}{after};")
             self.registers.append(f"{after} <= {self.at(node, cycle)};")
 
-    def _expression(self, node: Node) -> str:
+    def _format_expression(self, node: Node) -> str:
         cycle = self._s.cycle[node]
         args = [self.at(arg, cycle) for arg in node.args]
         match node.op:
@@ -159,12 +159,14 @@ class Writer:
                 return " | ".join(f"({{{node.width}{{{c}}}}} & {v})" for c, v in pairs)
             case "linear":
                 rows, inverted = node.attr
-                bits = [f"^({args[0]} & {number(row, node.args[0].width)})" for row in reversed(rows)]
-                return f"{{{', '.join(bits)}}} ^ {number(inverted, node.width)}"
+                bits = [f"^({args[0]} & {format_number(row, node.args[0].width)})" for row in reversed(rows)]
+                return f"{{{', '.join(bits)}}} ^ {format_number(inverted, node.width)}"
         return f"{args[0]} {_OPERATORS[node.op]} {args[1]}"
 
 
-def instance(module: str, name: str, parameters: Mapping[str, object], ports: Mapping[str, str]) -> list[str]:
+def format_instance(
+    module: str, name: str, parameters: Mapping[str, object], ports: Mapping[str, str]
+) -> list[str]:
     """An instance of a module, as lines."""
     given = ", ".join(f".{key}({value})" for key, value in parameters.items())
     wired = ", ".join(f".{key}({value})" for key, value in ports.items())

@@ -17,15 +17,15 @@ MAX_PRODUCT = 128
 FULL = 1 << FACTOR
 
 
-def width(type_: t.Type) -> int | None:
+def width_of(type_: t.Type) -> int | None:
     """Bits of a scalar; None of anything else."""
-    base = t.stripped(type_)
+    base = t.strip_type(type_)
     return 32 if base == t.INTEGER else t.key_width(base)
 
 
-def items(type_: t.Type) -> list[tuple[str, t.Type]] | None:
+def items_of(type_: t.Type) -> list[tuple[str, t.Type]] | None:
     """List the parts of a value by the way there; None of a scalar."""
-    match t.stripped(type_):
+    match t.strip_type(type_):
         case t.Struct(fields=fields):
             return [(f".{name}", inner) for name, inner in fields]
         case t.Tuple(items=parts):
@@ -35,10 +35,10 @@ def items(type_: t.Type) -> list[tuple[str, t.Type]] | None:
     return None
 
 
-def leaves(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
+def leaves_of(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
     """Every scalar in a type and its bits, in the order of declaration; raises Refused at a varbit."""
-    base, inner = t.stripped(type_), items(type_)
-    bits = width(base) if inner is None else 0
+    base, inner = t.strip_type(type_), items_of(type_)
+    bits = width_of(base) if inner is None else 0
     if bits is None:
         raise Refused(pos, str(type_), "a value of this type has no fixed place in hardware")
     if inner is None:
@@ -48,15 +48,15 @@ def leaves(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
     elif isinstance(base, t.Stack):
         yield NEXT, SIZE_BITS
     for way, of in inner or ():
-        yield from ((way + rest, bits) for rest, bits in leaves(of, pos))
+        yield from ((way + rest, bits) for rest, bits in leaves_of(of, pos))
 
 
-def part(value: Leaves, way: str) -> Leaves:
+def take_part(value: Leaves, way: str) -> Leaves:
     """Take what is under a part of a value."""
     return {name[len(way) :]: node for name, node in value.items() if name.startswith(way)}
 
 
-def under(value: Leaves, way: str) -> Leaves:
+def put_under(value: Leaves, way: str) -> Leaves:
     """A value as a part of a larger one."""
     return {way + name: node for name, node in value.items()}
 
@@ -67,26 +67,26 @@ class Operators:
     def __init__(self, graph: Graph) -> None:
         self.g = graph
 
-    def default(self, type_: t.Type, pos: Pos) -> Leaves:
+    def default_value(self, type_: t.Type, pos: Pos) -> Leaves:
         """A type's zero; its headers are invalid."""
-        return {way: self.g.const(0, bits) for way, bits in leaves(type_, pos)}
+        return {way: self.g.const(0, bits) for way, bits in leaves_of(type_, pos)}
 
-    def pick(self, choice: Node, a: Leaves, b: Leaves) -> Leaves:
+    def pick_value(self, choice: Node, a: Leaves, b: Leaves) -> Leaves:
         return {way: self.g.mux(choice, node, b[way]) for way, node in a.items()}
 
-    def valid(self, type_: t.Type, value: Leaves) -> Node:
-        base = t.stripped(type_)
+    def is_valid(self, type_: t.Type, value: Leaves) -> Node:
+        base = t.strip_type(type_)
         if isinstance(base, t.Struct) and t.is_union(base):
             return self.g.any(*(value[f".{name}{VALID}"] for name, _ in base.fields))
         return value[VALID]
 
-    def same(self, type_: t.Type, a: Leaves, b: Leaves) -> Node:
+    def are_same(self, type_: t.Type, a: Leaves, b: Leaves) -> Node:
         """Whether two values are equal; invalid headers are, whatever they hold."""
-        g, inner = self.g, items(type_)
+        g, inner = self.g, items_of(type_)
         if inner is None:
             return g.binary("eq", a[""], b[""])
-        alike = g.all(*(self.same(of, part(a, way), part(b, way)) for way, of in inner))
-        if not t.is_header(t.stripped(type_)):
+        alike = g.all(*(self.are_same(of, take_part(a, way), take_part(b, way)) for way, of in inner))
+        if not t.is_header(t.strip_type(type_)):
             return alike
         return g.all(g.binary("eq", a[VALID], b[VALID]), g.any(g.invert(a[VALID]), alike))
 
@@ -96,8 +96,8 @@ class Operators:
         return self.g.subtract(self.g.const(0, a.width), a)
 
     def cast(self, source: t.Type, target: t.Type, a: Node) -> Node:
-        g, bits = self.g, width(target) or 0
-        if t.stripped(target) == t.BOOL:
+        g, bits = self.g, width_of(target) or 0
+        if t.strip_type(target) == t.BOOL:
             return g.nonzero(a)
         if isinstance(source, t.Bit) and source.signed and bits > source.width:
             return g.cat([*[g.slice(a, source.width - 1, 1)] * (bits - source.width), a])
@@ -105,7 +105,7 @@ class Operators:
 
     def binary(self, node: ir.Binary, a: Node, b: Node, pos: Pos) -> Node:
         """Raises Refused at a division that hardware cannot do in a step."""
-        g, base = self.g, t.stripped(node.left.type)
+        g, base = self.g, t.strip_type(node.left.type)
         signed = isinstance(base, t.Bit) and base.signed
         simple = {"&": "and", "|": "or", "^": "xor"}
         match node.op:
@@ -128,13 +128,13 @@ class Operators:
                 return self._signed_right(a, b) if signed else g.binary("shr", a, b)
             case "<" | ">" | "<=" | ">=":
                 if signed:
-                    a, b = self._biased(a), self._biased(b)
+                    a, b = self._bias_sign(a), self._bias_sign(b)
                 less = g.less(*((a, b) if node.op in ("<", ">=") else (b, a)))
                 return less if node.op in ("<", ">") else g.invert(less)
             case "|+|" | "|-|":
-                return self._saturated(node.op == "|+|", signed, a, b)
+                return self._saturate(node.op == "|+|", signed, a, b)
             case "/" | "%" if b.value is not None and (b.value & b.value - 1) == 0:
-                return self._power(node.op == "/", a, b.value)
+                return self._divide_by_power(node.op == "/", a, b.value)
         raise Refused(
             pos, node.op, "its divisor is not a constant power of two, which takes more than a cycle"
         )
@@ -153,7 +153,7 @@ class Operators:
         inside = g.mux(larger, a, g.resize(left, a.width))
         return g.mux(g.equal(b, 0), g.const(0, a.width), inside)
 
-    def _power(self, quotient: bool, a: Node, divisor: int) -> Node:
+    def _divide_by_power(self, quotient: bool, a: Node, divisor: int) -> Node:
         if not divisor:
             return self.g.const(0, a.width)
         low = divisor.bit_length() - 1
@@ -161,7 +161,7 @@ class Operators:
             return self.g.binary("shr", a, self.g.const(low, 32))
         return self.g.resize(self.g.resize(a, low), a.width) if low else self.g.const(0, a.width)
 
-    def _biased(self, a: Node) -> Node:
+    def _bias_sign(self, a: Node) -> Node:
         return self.g.binary("xor", a, self.g.const(1 << a.width - 1, a.width))
 
     def _signed_right(self, a: Node, by: Node) -> Node:
@@ -169,7 +169,7 @@ class Operators:
         negative = g.invert(g.binary("shr", g.invert(a), by))
         return g.mux(g.slice(a, a.width - 1, 1), negative, g.binary("shr", a, by))
 
-    def _saturated(self, adds: bool, signed: bool, a: Node, b: Node) -> Node:
+    def _saturate(self, adds: bool, signed: bool, a: Node, b: Node) -> Node:
         g, top = self.g, a.width - 1
         result = g.add(a, b) if adds else g.subtract(a, b)
         if not signed:

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 from google.rpc import code_pb2
 
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, denied, invalid, not_found
-from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, uint128
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_found, permission_denied
+from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, uint128_fields
 
 
-class Controller(Protocol):
+class RoleController(Protocol):
     """A live StreamChannel."""
 
     name: str
@@ -34,9 +34,9 @@ class Controller(Protocol):
 @dataclass
 class _Role:
     name: str
-    controllers: dict[Controller, int | None] = field(default_factory=dict)
+    controllers: dict[RoleController, int | None] = field(default_factory=dict)
     """Live controllers and their election ids; None is an id that was left unset."""
-    primary: Controller | None = None
+    primary: RoleController | None = None
     highest: int | None = None
     """The highest election id ever received."""
     in_charge: bool = False
@@ -58,18 +58,18 @@ class Arbitration:
         self._state = threading.Lock()
         self._one_at_a_time = threading.Lock()
 
-    def update(self, controller: Controller, message: Any) -> None:
+    def update_controller(self, controller: RoleController, message: Any) -> None:
         """Handle a MasterArbitrationUpdate from ``controller``. Raises Refusal: its stream must end."""
         if message.HasField("role") and message.role.HasField("config") and not self._as_bmv2:
-            raise invalid("role configurations are not supported: a role has full access")
+            raise invalid_argument("role configurations are not supported: a role has full access")
         name = role_name(message.role.name, message.role.id)
         election_id: int | None = number_of(message.election_id)
         if not message.HasField("election_id") and not self._as_bmv2:
             election_id = None
         with self._one_at_a_time:
-            self._elect(controller, name, election_id)
+            self._elect_primary(controller, name, election_id)
 
-    def leave(self, controller: Controller) -> None:
+    def remove_controller(self, controller: RoleController) -> None:
         """Remove ``controller``, whose stream has ended."""
         with self._one_at_a_time, self._state:
             role = self._role_of(controller)
@@ -81,7 +81,7 @@ class Arbitration:
                 if self._as_bmv2:
                     # A write of the one before has the device's lock; those of the next wait for it.
                     self._promote_highest(role)
-                self._notify(role, list(role.controllers))
+                self._notify_controllers(role, list(role.controllers))
             if not role.controllers and role.name and role.highest is None:
                 del self._roles[role.name]
 
@@ -96,21 +96,21 @@ class Arbitration:
             if found is None:
                 raise not_found(f"device {self._device_id} has no role {role!r}")
             if found.primary is None or not found.in_charge:
-                raise denied("there is no primary controller")
+                raise permission_denied("there is no primary controller")
             if election_id is None or found.controllers[found.primary] != election_id:
-                raise denied("only the primary controller may do this")
+                raise permission_denied("only the primary controller may do this")
 
-    def is_primary(self, controller: Controller) -> bool:
+    def is_primary(self, controller: RoleController) -> bool:
         with self._state:
             role = self._role_of(controller)
             return role is not None and role.primary is controller and role.in_charge
 
-    def primaries(self) -> list[Controller]:
+    def primaries(self) -> list[RoleController]:
         """Return the controllers that notifications and packets go to: each role's primary."""
         with self._state:
             return [role.primary for role in self._roles.values() if role.primary and role.in_charge]
 
-    def _elect(self, controller: Controller, name: str, election_id: int | None) -> None:
+    def _elect_primary(self, controller: RoleController, name: str, election_id: int | None) -> None:
         with self._state:
             current = self._role_of(controller)
             if current is not None and current.name != name:
@@ -118,7 +118,7 @@ class Arbitration:
             role = self._roles.get(name) or _Role(name)
             taken = (id for other, id in role.controllers.items() if other is not controller)
             if election_id is not None and election_id in taken:
-                raise invalid(f"election id {election_id} is used by another controller")
+                raise invalid_argument(f"election id {election_id} is used by another controller")
             self._roles[name] = role
             role.controllers[controller] = election_id
             was_primary = role.primary is controller
@@ -130,15 +130,15 @@ class Arbitration:
                     role.primary, role.in_charge = None, False
                     if self._as_bmv2:
                         self._promote_highest(role)
-                self._notify(role, list(role.controllers) if was_primary else [controller])
+                self._notify_controllers(role, list(role.controllers) if was_primary else [controller])
                 return
             role.primary, role.highest, role.in_charge = controller, election_id, False
-            self._notify(role, [other for other in role.controllers if other is not controller])
+            self._notify_controllers(role, [other for other in role.controllers if other is not controller])
         self._finish_writes()
         with self._state:
             if role.primary is controller:
                 role.in_charge = True
-                self._notify(role, [controller])
+                self._notify_controllers(role, [controller])
 
     def _promote_highest(self, role: _Role) -> None:
         """Make the connected controller with the highest election id primary; none where there is none."""
@@ -147,17 +147,17 @@ class Arbitration:
             if election_id is not None and election_id == role.highest:
                 role.primary, role.in_charge = controller, True
 
-    def _role_of(self, controller: Controller) -> _Role | None:
+    def _role_of(self, controller: RoleController) -> _Role | None:
         return next((role for role in self._roles.values() if controller in role.controllers), None)
 
-    def _notify(self, role: _Role, controllers: list[Controller]) -> None:
+    def _notify_controllers(self, role: _Role, controllers: list[RoleController]) -> None:
         update: dict[str, Any] = {"device_id": self._device_id}
         if role.name.startswith("#"):
             update["role"] = {"id": int(role.name[1:])}
         elif role.name:
             update["role"] = {"name": role.name}
         if role.highest is not None:
-            update["election_id"] = uint128(role.highest)
+            update["election_id"] = uint128_fields(role.highest)
         for controller in controllers:
             if controller is role.primary:
                 code, why = code_pb2.OK, "primary"

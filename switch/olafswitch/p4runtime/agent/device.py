@@ -11,18 +11,18 @@ from olafswitch.p4runtime.agent.arbitration import Arbitration
 from olafswitch.p4runtime.agent.notifications import (
     Alarm,
     DigestLists,
-    notifications,
+    encode_notifications,
     packet_in_message,
     packet_out_frame,
 )
-from olafswitch.p4runtime.agent.read import Selection, select
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, not_found, unimplemented
+from olafswitch.p4runtime.agent.read import Selection, select_entities
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_found, not_implemented
 from olafswitch.p4runtime.agent.snapshot import SavedPlane
 from olafswitch.p4runtime.agent.state import Forwarding, Undo
 from olafswitch.p4runtime.agent.write_tables import apply_update, plain_update
 from olafswitch.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
 from olafswitch.p4runtime.limits import Budget, TooMany
-from olafswitch.p4runtime.program import InvalidP4Info, Program
+from olafswitch.p4runtime.program import InvalidP4Info, ProgramInfo
 from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ Outcome = Refusal | None
 """What became of one element of a batch: refused, or None for OK."""
 
 
-class Device:
+class AgentDevice:
     """Drives one data plane. Every method that serves a call raises Refusal.
 
     A pipeline is built under its own lock, because that takes long; the old one forwards meanwhile.
@@ -54,23 +54,23 @@ class Device:
         self._saved: Forwarding | None = None
         self._pipelines: dict[Forwarding, Any] = {}
         plane.on_packet_in(self._packet_in)
-        plane.on_digest(self._digest)
+        plane.on_digest(self._receive_digest)
 
     def close(self) -> None:
         self._digests.close()
         self._idle.close()
 
-    def load(self, p4info: P4Info, device_config: bytes) -> None:
+    def load_pipeline(self, p4info: P4Info, device_config: bytes) -> None:
         """Commit a pipeline without a controller. Raises Refusal."""
         request = _Action()
         request.config.p4info.CopyFrom(p4info)
         request.config.p4_device_config = device_config
         with self._building:
-            forwarding, pipeline = self._build(request)
+            forwarding, pipeline = self._build_pipeline(request)
             with self._lock:
-                self._commit(forwarding, pipeline, None)
+                self._commit_pipeline(forwarding, pipeline, None)
 
-    def write(self, request: Any, role: str) -> list[Outcome]:
+    def write_updates(self, request: Any, role: str) -> list[Outcome]:
         """Apply a WriteRequest, and return once no packet that saw the state before is in the pipeline."""
         election_id = _election_id(request)
         self.arbitration.check_primary(role, election_id)
@@ -81,28 +81,28 @@ class Device:
         with self._lock:
             # Another controller may have become primary meanwhile.
             self.arbitration.check_primary(role, election_id)
-            forwarding = self._current()
+            forwarding = self._current_forwarding()
             undo_all = _undo_all(request.atomicity, len(updates))
-            outcomes = _apply(forwarding, updates, undo_all)
+            outcomes = _apply_updates(forwarding, updates, undo_all)
             try:
                 forwarding.plane.quiesce()
             except DeviceRefused as error:
                 raise Refusal(Code[error.code], str(error)) from None
             if forwarding is self._running:
-                self._idle.set(forwarding.idle.next_check())
+                self._idle.set_time(forwarding.idle.next_check())
             return outcomes
 
-    def read(self, entities: Sequence[Any]) -> tuple[list[Selection], list[Outcome]]:
+    def read_entities(self, entities: Sequence[Any]) -> tuple[list[Selection], list[Outcome]]:
         """Return what a batch selects, of one state of the device, and what became of each of its
         requests."""
         selections: list[Selection] = []
         outcomes: list[Outcome] = []
         budget = Budget(limits.READ_ENTITIES)
         with self._lock:
-            forwarding = self._current()
+            forwarding = self._current_forwarding()
             for entity in entities:
                 try:
-                    selections.append(select(forwarding, entity, budget))
+                    selections.append(select_entities(forwarding, entity, budget))
                     outcomes.append(None)
                 except TooMany:
                     most = f"a ReadRequest goes through at most {limits.READ_ENTITIES} entities; divide it"
@@ -120,13 +120,13 @@ class Device:
             self.arbitration.check_primary(role, election_id)
             if request.action == _Action.COMMIT:
                 if request.HasField("config"):
-                    raise invalid("a COMMIT takes no pipeline: it commits the saved one")
+                    raise invalid_argument("a COMMIT takes no pipeline: it commits the saved one")
                 with self._lock:
                     self._commit_saved()
                 return
             if request.action not in _BUILDING:
-                raise invalid(f"action {request.action} is not one of P4Runtime's")
-            forwarding, pipeline = self._build(request)
+                raise invalid_argument(f"action {request.action} is not one of P4Runtime's")
+            forwarding, pipeline = self._build_pipeline(request)
             with self._lock:
                 # Another controller may have become primary during the build.
                 self.arbitration.check_primary(role, election_id)
@@ -134,9 +134,9 @@ class Device:
                     self._saved = forwarding
                     self._pipelines[forwarding] = pipeline
                 elif request.action == _Action.VERIFY_AND_COMMIT:
-                    self._commit(forwarding, pipeline, None)
+                    self._commit_pipeline(forwarding, pipeline, None)
                 elif request.action == _Action.RECONCILE_AND_COMMIT:
-                    self._reconcile(forwarding, pipeline)
+                    self._reconcile_pipeline(forwarding, pipeline)
 
     def get_pipeline(self, response_type: int) -> Any:
         """Return a GetForwardingPipelineConfigResponse with the fields that the type asks for."""
@@ -165,30 +165,30 @@ class Device:
             try:
                 self.plane.packet_out(frame)
             except ValueError as error:
-                raise invalid(str(error)) from None
+                raise invalid_argument(str(error)) from None
 
     def acknowledge_digest(self, digest_id: int, list_id: int) -> None:
         with self._lock:
             running = self._running
         if running is None or digest_id not in running.program.digests:
-            raise invalid(f"the program has no digest {digest_id:#x}")
-        self._digests.acknowledge(digest_id, list_id)
+            raise invalid_argument(f"the program has no digest {digest_id:#x}")
+        self._digests.acknowledge_list(digest_id, list_id)
 
-    def _current(self) -> Forwarding:
+    def _current_forwarding(self) -> Forwarding:
         forwarding = self._saved or self._running
         if forwarding is None:
             raise Refusal(Code.FAILED_PRECONDITION, "the device has no pipeline")
         return forwarding
 
-    def _build(self, request: Any) -> tuple[Forwarding, Any]:
+    def _build_pipeline(self, request: Any) -> tuple[Forwarding, Any]:
         """Return the pipeline of a request, and its forwarding state without the device."""
         if not request.HasField("config") or not request.config.HasField("p4info"):
-            raise invalid("the pipeline's P4Info is missing")
+            raise invalid_argument("the pipeline's P4Info is missing")
         try:
-            program = Program(request.config.p4info)
+            program = ProgramInfo(request.config.p4info)
             pipeline = self.plane.prepare(request.config.p4info, request.config.p4_device_config)
         except (InvalidP4Info, PipelineRefused) as error:
-            raise invalid(str(error)) from None
+            raise invalid_argument(str(error)) from None
         except Exception as error:
             _log.exception("building a pipeline failed")
             raise Refusal(Code.INTERNAL, f"building the pipeline failed: {error}") from error
@@ -200,26 +200,26 @@ class Device:
         if self._saved is None:
             raise not_found("no pipeline was saved to commit")
         saved, pipeline = self._saved, self._pipelines[self._saved]
-        self._commit(saved, pipeline, snapshot.snapshot(saved))
+        self._commit_pipeline(saved, pipeline, snapshot.take_snapshot(saved))
 
-    def _reconcile(self, wanted: Forwarding, pipeline: Any) -> None:
+    def _reconcile_pipeline(self, wanted: Forwarding, pipeline: Any) -> None:
         """Commit, keeping the state; nothing changes if the new program has no place for all of it."""
-        updates = snapshot.snapshot(self._running) if self._running else []
+        updates = snapshot.take_snapshot(self._running) if self._running else []
         try:
-            snapshot.restore(wanted, updates)
+            snapshot.restore_snapshot(wanted, updates)
         except Refusal as refusal:
-            raise invalid(f"the forwarding state cannot be kept: {refusal.message}") from None
-        self._commit(wanted, pipeline, updates)
+            raise invalid_argument(f"the forwarding state cannot be kept: {refusal.message}") from None
+        self._commit_pipeline(wanted, pipeline, updates)
 
-    def _commit(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
+    def _commit_pipeline(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
         """Run ``pipeline`` with the state that ``updates`` make, or with the program's own state.
 
         On failure the old pipeline runs again, with its state; if it cannot, the device has no pipeline.
         """
         before = self._running
-        kept = snapshot.snapshot(before) if before else []
+        kept = snapshot.take_snapshot(before) if before else []
         try:
-            self._run(like, pipeline, updates)
+            self._run_pipeline(like, pipeline, updates)
         except Exception as error:
             _log.exception("committing a pipeline failed")
             if before:
@@ -228,24 +228,24 @@ class Device:
 
     def _run_again(self, before: Forwarding, kept: list[Any], failed: Exception) -> None:
         try:
-            self._run(before, self._pipelines[before], kept)
+            self._run_pipeline(before, self._pipelines[before], kept)
         except Exception as error:
             _log.exception("going back to the pipeline before failed")
             self._running, self._saved, self._pipelines = None, None, {}
             both = f"the pipeline cannot run: {failed}; nor can the one before: {error}"
             raise Refusal(Code.INTERNAL, both) from error
 
-    def _run(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
+    def _run_pipeline(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
         forwarding = Forwarding(like.program, like.config, self.plane)
         forwarding.add_initial_entries(self.plane.initial_entries(pipeline))
         self.plane.commit(pipeline)
         if updates is not None:
-            snapshot.restore(forwarding, updates)
+            snapshot.restore_snapshot(forwarding, updates)
         self.plane.quiesce()
         self._running, self._saved = forwarding, None
         self._pipelines = {forwarding: pipeline}
         self._digests.run_under(forwarding)
-        self._idle.set(forwarding.idle.next_check())
+        self._idle.set_time(forwarding.idle.next_check())
 
     def _finish_writes(self) -> None:
         with self._lock:
@@ -258,9 +258,9 @@ class Device:
             if message is not None:
                 self._to_primaries(message)
 
-    def _digest(self, digest_id: int, fields: Sequence[bytes]) -> None:
+    def _receive_digest(self, digest_id: int, fields: Sequence[bytes]) -> None:
         try:
-            self._digests.add(digest_id, fields)
+            self._digests.add_digest(digest_id, fields)
         except Exception:
             _log.exception("digest %#x dropped", digest_id)
 
@@ -269,9 +269,9 @@ class Device:
             with self._lock:
                 assert self._running is not None
                 watch = self._running.idle
-                expired = watch.expired(self.plane)
-                self._idle.set(watch.next_check())
-            for message in notifications(expired):
+                expired = watch.find_expired(self.plane)
+                self._idle.set_time(watch.next_check())
+            for message in encode_notifications(expired):
                 self._to_primaries(message)
         except Exception:
             _log.exception("looking for idle entries failed")
@@ -295,12 +295,12 @@ def _undo_all(atomicity: int, updates: int) -> bool:
         case _Write.DATAPLANE_ATOMIC if updates <= 1:
             return False
         case _Write.DATAPLANE_ATOMIC:
-            raise unimplemented("this device applies one update at a time: no atomic batches")
+            raise not_implemented("this device applies one update at a time: no atomic batches")
         case _:
-            raise invalid(f"atomicity {atomicity} is not one of P4Runtime's")
+            raise invalid_argument(f"atomicity {atomicity} is not one of P4Runtime's")
 
 
-def _apply(forwarding: Forwarding, updates: Sequence[Any], undo_all: bool) -> list[Outcome]:
+def _apply_updates(forwarding: Forwarding, updates: Sequence[Any], undo_all: bool) -> list[Outcome]:
     outcomes: list[Outcome] = []
     undos: list[Undo] = []
     for update in updates:

@@ -8,24 +8,24 @@ from typing import Any
 
 from olafswitch.p4runtime import values
 from olafswitch.p4runtime.agent import p4data
-from olafswitch.p4runtime.agent.state import DefaultEntry, DigestConfig, Entry
+from olafswitch.p4runtime.agent.state import DefaultEntry, DigestConfig, StoredEntry
 from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Key, MeterConfig
-from olafswitch.p4runtime.program import Array, Program, Table, ValueSet
+from olafswitch.p4runtime.program import Array, ProgramInfo, TableInfo, ValueSetInfo
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 Encode = Callable[[], bytes]
 """Gives one selected entity as a ReadResponse; what it encodes does not change any more."""
 
 
-def entities(encoded: Iterable[bytes]) -> Any:
+def decode_entities(encoded: Iterable[bytes]) -> Any:
     """Return the ``p4.v1.Entity`` messages of encoded entities."""
     return p4runtime_pb2.ReadResponse.FromString(b"".join(encoded)).entities
 
 
 def table_entry(
-    program: Program,
-    table: Table,
-    entry: Entry,
+    program: ProgramInfo,
+    table: TableInfo,
+    entry: StoredEntry,
     count: CounterData | None = None,
     meter: MeterConfig | None = None,
     idle_ns: int | None = None,
@@ -41,7 +41,7 @@ def table_entry(
         entry.encoded = answer.SerializeToString()
     if count is None and meter is None and idle_ns is None:
         return entry.encoded
-    further = _direct(count, meter)
+    further = _direct_fields(count, meter)
     if idle_ns is not None:
         further["time_since_last_hit"] = {"elapsed_ns": idle_ns}
     answer = p4runtime_pb2.ReadResponse.FromString(entry.encoded)
@@ -49,7 +49,7 @@ def table_entry(
     return bytes(answer.SerializeToString())
 
 
-def put_key(message: Any, table: Table, entry: Entry) -> None:
+def put_key(message: Any, table: TableInfo, entry: StoredEntry) -> None:
     """Put an entry's table, match and priority, which name it, into a TableEntry."""
     message.table_id = table.id
     message.priority = entry.priority
@@ -58,7 +58,7 @@ def put_key(message: Any, table: Table, entry: Entry) -> None:
             values.put_match(message.match.add(), field.id, match)
 
 
-def put_remarks(message: Any, entry: Entry) -> None:
+def put_remarks(message: Any, entry: StoredEntry) -> None:
     """Put what an entry says for the controller's use alone into a TableEntry."""
     message.controller_metadata = entry.controller_metadata
     message.idle_timeout_ns = entry.idle_timeout_ns
@@ -66,8 +66,8 @@ def put_remarks(message: Any, entry: Entry) -> None:
 
 
 def default_entry(
-    program: Program,
-    table: Table,
+    program: ProgramInfo,
+    table: TableInfo,
     default: DefaultEntry,
     count: CounterData | None = None,
     meter: MeterConfig | None = None,
@@ -79,57 +79,65 @@ def default_entry(
         controller_metadata=default.controller_metadata,
         metadata=default.metadata,
         is_const=bool(table.const_default_action),
-        **_direct(count, meter),
+        **_direct_fields(count, meter),
     )
     action = default.action or table.initial_default
     if action:
         values.put_action(message.action, program, action)
-    return _entity(table_entry=message)
+    return _encode_entity(table_entry=message)
 
 
-def direct_counter(table: Table, holder: Entry | DefaultEntry, data: CounterData) -> bytes:
+def direct_counter(table: TableInfo, holder: StoredEntry | DefaultEntry, data: CounterData) -> bytes:
     """Return a DirectCounterEntry."""
-    return _entity(direct_counter_entry={"table_entry": _address(table, holder), "data": _counter(data)})
+    return _encode_entity(
+        direct_counter_entry={"table_entry": _entry_address(table, holder), "data": _counter_fields(data)}
+    )
 
 
-def direct_meter(table: Table, holder: Entry | DefaultEntry, config: MeterConfig | None) -> bytes:
+def direct_meter(table: TableInfo, holder: StoredEntry | DefaultEntry, config: MeterConfig | None) -> bytes:
     """Return a DirectMeterEntry, without its configuration if that is the default one."""
-    return _entity(direct_meter_entry={"table_entry": _address(table, holder), **_meter("config", config)})
+    return _encode_entity(
+        direct_meter_entry={"table_entry": _entry_address(table, holder), **_meter_fields("config", config)}
+    )
 
 
 def counter_entry(counter_id: int, index: int, data: CounterData) -> bytes:
     """Return a CounterEntry."""
     # An index that is not set at all means every index.
-    entry = {"counter_id": counter_id, "index": {"index": index}, "data": _counter(data)}
-    return _entity(counter_entry=entry)
+    entry = {"counter_id": counter_id, "index": {"index": index}, "data": _counter_fields(data)}
+    return _encode_entity(counter_entry=entry)
 
 
 def meter_entry(meter_id: int, index: int, config: MeterConfig | None) -> bytes:
     """Return a MeterEntry, without its configuration if that is the default one."""
-    return _entity(meter_entry={"meter_id": meter_id, "index": {"index": index}, **_meter("config", config)})
+    return _encode_entity(
+        meter_entry={"meter_id": meter_id, "index": {"index": index}, **_meter_fields("config", config)}
+    )
 
 
 def register_entry(types: Any, register: Array, index: int, value: int) -> bytes:
     """Return a RegisterEntry; ``types`` is the P4Info's type_info. Raises Refusal."""
     data = p4data.encode_integer(types, register.type_spec, value)
-    return _entity(register_entry={"register_id": register.id, "index": {"index": index}, "data": data})
+    return _encode_entity(
+        register_entry={"register_id": register.id, "index": {"index": index}, "data": data}
+    )
 
 
-def member(program: Program, profile_id: int, member_id: int, call: ActionCall) -> bytes:
+def encode_member(program: ProgramInfo, profile_id: int, member_id: int, call: ActionCall) -> bytes:
     """Return an ActionProfileMember."""
     message = p4runtime_pb2.ActionProfileMember(action_profile_id=profile_id, member_id=member_id)
     values.put_call(message.action, program.actions[call.action_id], call.params)
-    return _entity(action_profile_member=message)
+    return _encode_entity(action_profile_member=message)
 
 
-def group(profile_id: int, group_id: int, max_size: int, members: Sequence[tuple[int, int]]) -> bytes:
+def encode_group(profile_id: int, group_id: int, max_size: int, members: Sequence[tuple[int, int]]) -> bytes:
     """Return an ActionProfileGroup; ``members`` are (member id, weight)."""
     rows = [{"member_id": member_id, "weight": weight} for member_id, weight in members]
     fields = {"action_profile_id": profile_id, "group_id": group_id, "max_size": max_size, "members": rows}
-    return _entity(action_profile_group=fields)
+    return _encode_entity(action_profile_group=fields)
 
 
-def value_set(value_set: ValueSet, members: Sequence[Key]) -> bytes:
+def value_set(value_set: ValueSetInfo, members: Sequence[Key]) -> bytes:
     """Return a ValueSetEntry."""
     message = p4runtime_pb2.ValueSetEntry(value_set_id=value_set.id)
     for key in members:
@@ -137,45 +145,45 @@ def value_set(value_set: ValueSet, members: Sequence[Key]) -> bytes:
         for field, match in zip(value_set.fields, key, strict=True):
             if match is not None:
                 values.put_match(added.match.add(), field.id, match)
-    return _entity(value_set_entry=message)
+    return _encode_entity(value_set_entry=message)
 
 
-def replicas(kind: str, written: bytes) -> bytes:
+def encode_replicas(kind: str, written: bytes) -> bytes:
     """Return a MulticastGroupEntry or a CloneSessionEntry, by its field's name, as it was written."""
     engine = p4runtime_pb2.PacketReplicationEngineEntry()
     getattr(engine, kind).ParseFromString(written)
-    return _entity(packet_replication_engine_entry=engine)
+    return _encode_entity(packet_replication_engine_entry=engine)
 
 
-def digest(digest_id: int, config: DigestConfig) -> bytes:
+def encode_digest(digest_id: int, config: DigestConfig) -> bytes:
     """Return a DigestEntry."""
-    return _entity(digest_entry={"digest_id": digest_id, "config": vars(config)})
+    return _encode_entity(digest_entry={"digest_id": digest_id, "config": vars(config)})
 
 
-def _entity(**kind: Any) -> bytes:
+def _encode_entity(**kind: Any) -> bytes:
     """Return a ReadResponse of one Entity."""
     encoded: bytes = p4runtime_pb2.ReadResponse(entities=[kind]).SerializeToString()
     return encoded
 
 
-def _address(table: Table, holder: Entry | DefaultEntry) -> Any:
+def _entry_address(table: TableInfo, holder: StoredEntry | DefaultEntry) -> Any:
     """Return a TableEntry with what names an entry, or the default entry."""
     message = p4runtime_pb2.TableEntry(table_id=table.id, is_default_action=isinstance(holder, DefaultEntry))
-    if isinstance(holder, Entry):
+    if isinstance(holder, StoredEntry):
         put_key(message, table, holder)
     return message
 
 
-def _direct(count: CounterData | None, meter: MeterConfig | None) -> dict[str, Any]:
+def _direct_fields(count: CounterData | None, meter: MeterConfig | None) -> dict[str, Any]:
     """Return what is read with an entry, as fields of its TableEntry."""
-    counted = {} if count is None else {"counter_data": _counter(count)}
-    return counted | _meter("meter_config", meter)
+    counted = {} if count is None else {"counter_data": _counter_fields(count)}
+    return counted | _meter_fields("meter_config", meter)
 
 
-def _counter(data: CounterData) -> dict[str, int]:
+def _counter_fields(data: CounterData) -> dict[str, int]:
     return {"byte_count": data.bytes, "packet_count": data.packets}
 
 
-def _meter(field: str, config: MeterConfig | None) -> dict[str, Any]:
+def _meter_fields(field: str, config: MeterConfig | None) -> dict[str, Any]:
     """Return a meter's configuration as a field; none is the default configuration."""
     return {field: vars(config)} if config else {}

@@ -7,10 +7,10 @@ action parameters say INVALID_ARGUMENT; the particular rule wins, as it does in 
 from collections.abc import Hashable, Sequence
 
 from olafswitch.p4runtime import bytestrings
-from olafswitch.p4runtime.agent.refusals import denied, invalid
+from olafswitch.p4runtime.agent.refusals import invalid_argument, permission_denied
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Match, Optional, Range, Ternary
 from olafswitch.p4runtime.plain import CallRequest, FieldRequest
-from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Scope, Table
+from olafswitch.p4runtime.program import ActionInfo, ActionScope, MatchField, MatchKind, TableInfo
 
 Identity = Hashable
 """A key as plain numbers: cheaper to hash and compare than a Key."""
@@ -27,20 +27,22 @@ class KeyReader:
         }
         self._exact = [place for place, field in enumerate(fields) if field.kind is MatchKind.EXACT]
 
-    def read(self, match: Sequence[FieldRequest]) -> tuple[Key, Identity]:
+    def read_key(self, match: Sequence[FieldRequest]) -> tuple[Key, Identity]:
         """Return the key of a request's field matches, fields that are left out matching everything."""
         key: list[Match] = [None] * len(self._fields)
         identity: list[object] = [None] * len(self._fields)
         for field_id, kind, first, second in match:
             found = self._places.get(field_id)
             if found is None:
-                raise invalid(f"{self._where} has no match field {field_id}")
+                raise invalid_argument(f"{self._where} has no match field {field_id}")
             place, expected, bits, field = found
             if kind is not expected:
                 got = kind.name if kind else "no P4Runtime match"
-                raise invalid(f"{self._where}: field {field.name} is {expected.name}, the request's is {got}")
+                raise invalid_argument(
+                    f"{self._where}: field {field.name} is {expected.name}, the request's is {got}"
+                )
             if identity[place] is not None:
-                raise invalid(f"{self._where}: field {field.name} is given twice")
+                raise invalid_argument(f"{self._where}: field {field.name} is given twice")
             if expected is MatchKind.EXACT and first:
                 value = int.from_bytes(first, "big")
                 if not value >> bits:
@@ -48,17 +50,19 @@ class KeyReader:
                     identity[place] = value
                     continue
             try:
-                key[place], identity[place] = _match(expected, first, second, bits)
+                key[place], identity[place] = _read_match(expected, first, second, bits)
             except ValueError as error:
-                raise invalid(f"{self._where}: field {field.name}: {error}") from None
+                raise invalid_argument(f"{self._where}: field {field.name}: {error}") from None
         for place in self._exact:
             if identity[place] is None:
-                raise invalid(f"{self._where}: the exact field {self._fields[place].name} is missing")
+                raise invalid_argument(
+                    f"{self._where}: the exact field {self._fields[place].name} is missing"
+                )
         return tuple(key), tuple(identity)
 
 
-def _match(kind: MatchKind, first: bytes, second: bytes | int, bits: int) -> tuple[Match, object]:
-    value = bytestrings.decode(first, bits)
+def _read_match(kind: MatchKind, first: bytes, second: bytes | int, bits: int) -> tuple[Match, object]:
+    value = bytestrings.decode_unsigned(first, bits)
     if kind is MatchKind.EXACT:
         return Exact(value), value
     if kind is MatchKind.OPTIONAL:
@@ -71,7 +75,7 @@ def _match(kind: MatchKind, first: bytes, second: bytes | int, bits: int) -> tup
             raise ValueError(f"{value:#x}/{second} has bits set beyond its prefix")
         return Lpm(value, second), (value, second)
     assert isinstance(second, bytes)
-    other = bytestrings.decode(second, bits)
+    other = bytestrings.decode_unsigned(second, bits)
     if kind is MatchKind.TERNARY:
         if other == 0:
             raise ValueError("the mask is zero (leave the field out to match all)")
@@ -88,7 +92,7 @@ def _match(kind: MatchKind, first: bytes, second: bytes | int, bits: int) -> tup
 class CallReader:
     """Reads the action calls that one table allows."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableInfo) -> None:
         self._table = table
         self._parameters = {
             action.id: {
@@ -99,41 +103,41 @@ class CallReader:
 
     def entry_call(self, request: CallRequest) -> ActionCall:
         """Return the action of an entry, a member or a one-shot."""
-        call = self._call(request)
-        if self._table.scopes[call.action_id] is Scope.DEFAULT_ONLY:
-            raise denied(f"{self._shown(call.action_id)} may only be the default action")
+        call = self._read_call(request)
+        if self._table.scopes[call.action_id] is ActionScope.DEFAULT_ONLY:
+            raise permission_denied(f"{self._name_action(call.action_id)} may only be the default action")
         return call
 
     def default_call(self, request: CallRequest) -> ActionCall:
-        call = self._call(request)
-        if self._table.scopes[call.action_id] is Scope.TABLE_ONLY:
-            raise denied(f"{self._shown(call.action_id)} may not be the default action")
+        call = self._read_call(request)
+        if self._table.scopes[call.action_id] is ActionScope.TABLE_ONLY:
+            raise permission_denied(f"{self._name_action(call.action_id)} may not be the default action")
         return call
 
-    def _call(self, request: CallRequest) -> ActionCall:
+    def _read_call(self, request: CallRequest) -> ActionCall:
         action_id, params = request
         parameters = self._parameters.get(action_id)
         if parameters is None:
-            raise invalid(f"table {self._table.name} has no action {action_id:#x}")
+            raise invalid_argument(f"table {self._table.name} has no action {action_id:#x}")
         values = [-1] * len(parameters)
         for param_id, string in params:
             found = parameters.get(param_id)
             if found is None:
-                raise invalid(f"{self._shown(action_id)} has no parameter {param_id}")
+                raise invalid_argument(f"{self._name_action(action_id)} has no parameter {param_id}")
             place, bits, name = found
             if values[place] >= 0:
-                raise invalid(f"{self._shown(action_id)}: parameter {name} is given twice")
+                raise invalid_argument(f"{self._name_action(action_id)}: parameter {name} is given twice")
             try:
-                values[place] = bytestrings.decode(string, bits)
+                values[place] = bytestrings.decode_unsigned(string, bits)
             except ValueError as error:
-                raise invalid(f"{self._shown(action_id)}: parameter {name}: {error}") from None
+                raise invalid_argument(f"{self._name_action(action_id)}: parameter {name}: {error}") from None
         if -1 in values:
-            missing = self._action(action_id).params[values.index(-1)].name
-            raise invalid(f"{self._shown(action_id)}: parameter {missing} is missing")
+            missing = self._action_of(action_id).params[values.index(-1)].name
+            raise invalid_argument(f"{self._name_action(action_id)}: parameter {missing} is missing")
         return ActionCall(action_id, tuple(values))
 
-    def _action(self, action_id: int) -> Action:
+    def _action_of(self, action_id: int) -> ActionInfo:
         return self._table.actions[action_id]
 
-    def _shown(self, action_id: int) -> str:
-        return f"table {self._table.name}: action {self._action(action_id).name}"
+    def _name_action(self, action_id: int) -> str:
+        return f"table {self._table.name}: action {self._action_of(action_id).name}"

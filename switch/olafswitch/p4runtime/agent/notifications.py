@@ -8,39 +8,39 @@ from typing import Any
 
 from olafswitch.p4runtime import bytestrings
 from olafswitch.p4runtime.agent import encode, p4data
-from olafswitch.p4runtime.agent.refusals import invalid
-from olafswitch.p4runtime.agent.state import DigestConfig, Entry, Forwarding, TableState
-from olafswitch.p4runtime.program import Parameter
+from olafswitch.p4runtime.agent.refusals import invalid_argument
+from olafswitch.p4runtime.agent.state import DigestConfig, Forwarding, StoredEntry, TableState
+from olafswitch.p4runtime.program import ParameterInfo
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 # Packets between controller and data plane, their metadata as the headers that the program declares.
 
 
-def packet_out_frame(fields: Sequence[Parameter], packet: Any) -> bytes:
+def packet_out_frame(fields: Sequence[ParameterInfo], packet: Any) -> bytes:
     """Return the frame of a ``p4.v1.PacketOut``, its packet_out header in front. Raises Refusal."""
     places = {parameter.id: parameter for parameter in fields}
     values: dict[int, int] = {}
     for metadata in packet.metadata:
         parameter = places.get(metadata.metadata_id)
         if parameter is None:
-            raise invalid(f"the packet_out header has no field {metadata.metadata_id}")
+            raise invalid_argument(f"the packet_out header has no field {metadata.metadata_id}")
         if parameter.id in values:
-            raise invalid(f"packet_out field {parameter.name} is given twice")
+            raise invalid_argument(f"packet_out field {parameter.name} is given twice")
         try:
-            values[parameter.id] = bytestrings.decode(metadata.value, parameter.bits)
+            values[parameter.id] = bytestrings.decode_unsigned(metadata.value, parameter.bits)
         except ValueError as error:
-            raise invalid(f"packet_out field {parameter.name}: {error}") from None
+            raise invalid_argument(f"packet_out field {parameter.name}: {error}") from None
     header = 0
     for parameter in fields:
         if parameter.id not in values:
-            raise invalid(f"packet_out field {parameter.name} is missing")
+            raise invalid_argument(f"packet_out field {parameter.name} is missing")
         header = header << parameter.bits | values[parameter.id]
     size = _header_bytes(fields)
     spare = size * 8 - sum(parameter.bits for parameter in fields)
     return (header << spare).to_bytes(size, "big") + bytes(packet.payload)
 
 
-def packet_in_message(fields: Sequence[Parameter], frame: bytes) -> bytes | None:
+def packet_in_message(fields: Sequence[ParameterInfo], frame: bytes) -> bytes | None:
     """Return the StreamMessageResponse of a frame with its packet_in header; None if it is cut short."""
     size = _header_bytes(fields)
     if len(frame) < size:
@@ -52,11 +52,11 @@ def packet_in_message(fields: Sequence[Parameter], frame: bytes) -> bytes | None
     for parameter in fields:
         left -= parameter.bits
         value = header >> left & (1 << parameter.bits) - 1
-        response.packet.metadata.add(metadata_id=parameter.id, value=bytestrings.encode(value))
+        response.packet.metadata.add(metadata_id=parameter.id, value=bytestrings.encode_unsigned(value))
     return bytes(response.SerializeToString())
 
 
-def _header_bytes(fields: Sequence[Parameter]) -> int:
+def _header_bytes(fields: Sequence[ParameterInfo]) -> int:
     return (sum(parameter.bits for parameter in fields) + 7) // 8
 
 
@@ -95,7 +95,7 @@ class DigestLists:
             self._forwarding = forwarding
             self._waiting.clear()
 
-    def add(self, digest_id: int, fields: Sequence[bytes]) -> None:
+    def add_digest(self, digest_id: int, fields: Sequence[bytes]) -> None:
         """One digest from the data plane."""
         with self._changed:
             forwarding = self._forwarding
@@ -112,12 +112,12 @@ class DigestLists:
             waiting.buffer[digest] = None
             full = len(waiting.buffer) >= (config.max_list_size or _DEFAULT_LIST_SIZE)
             if full or config.max_timeout_ns == 0:
-                self._flush(digest_id, waiting, config, now)
+                self._send_list(digest_id, waiting, config, now)
             else:
                 self._start_clock()
                 self._changed.notify()
 
-    def acknowledge(self, digest_id: int, list_id: int) -> None:
+    def acknowledge_list(self, digest_id: int, list_id: int) -> None:
         with self._changed:
             waiting = self._waiting.get(digest_id)
             if waiting:
@@ -130,7 +130,7 @@ class DigestLists:
         if self._clock:
             self._clock.join()
 
-    def _flush(self, digest_id: int, waiting: _Waiting, config: DigestConfig, now: int) -> None:
+    def _send_list(self, digest_id: int, waiting: _Waiting, config: DigestConfig, now: int) -> None:
         assert self._forwarding
         program = self._forwarding.program
         spec = program.digests[digest_id].type_spec
@@ -161,7 +161,7 @@ class DigestLists:
                     if config is None or not waiting.buffer:
                         waiting.buffer.clear()
                     elif waiting.first_at + config.max_timeout_ns <= now:
-                        self._flush(digest_id, waiting, config, now)
+                        self._send_list(digest_id, waiting, config, now)
                     else:
                         deadlines.append(waiting.first_at + config.max_timeout_ns)
                 self._changed.wait((min(deadlines) - now) / 1e9 if deadlines else None)
@@ -182,7 +182,7 @@ def _is_unacknowledged(waiting: _Waiting, digest: Fields, config: DigestConfig, 
 _ENTRIES_PER_MESSAGE = 1000  # entries in one notification, well below the 4 MB that gRPC clients take
 
 
-def notifications(expired: Sequence[tuple[TableState, Entry]]) -> Iterator[bytes]:
+def encode_notifications(expired: Sequence[tuple[TableState, StoredEntry]]) -> Iterator[bytes]:
     """StreamMessageResponses that name the entries."""
     for start in range(0, len(expired), _ENTRIES_PER_MESSAGE):
         response = p4runtime_pb2.StreamMessageResponse()
@@ -204,14 +204,14 @@ class Alarm:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def set(self, at: int | None) -> None:
+    def set_time(self, at: int | None) -> None:
         """Ring at a monotonic time in ns; None changes nothing."""
         with self._changed:
             if at is None or self._closed or (self._at is not None and self._at <= at):
                 return
             self._at = at
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="idle timeouts", daemon=True)
+                self._thread = threading.Thread(target=self._run_alarm, name="idle timeouts", daemon=True)
                 self._thread.start()
             self._changed.notify()
 
@@ -222,11 +222,11 @@ class Alarm:
         if self._thread:
             self._thread.join()
 
-    def _run(self) -> None:
-        while self._wait():
+    def _run_alarm(self) -> None:
+        while self._wait_for_time():
             self._ring()
 
-    def _wait(self) -> bool:
+    def _wait_for_time(self) -> bool:
         """Return when it is time, or False when closed."""
         with self._changed:
             while not self._closed:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from olafswitch.p4runtime import bytestrings
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, unimplemented
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_implemented
 from olafswitch.p4runtime.protocol import p4data_pb2
 
 
@@ -13,10 +13,10 @@ def decode_integer(types: Any, spec: Any, data: Any) -> int:
     kind, bits, signed = scalar_type(types, spec)
     got = data.WhichOneof("data")
     if got != kind:
-        raise invalid(f"the data is a {got or 'nothing'} where the type is a {kind}")
+        raise invalid_argument(f"the data is a {got or 'nothing'} where the type is a {kind}")
     if kind == "bool":
         return int(data.bool)
-    decode = bytestrings.decode_signed if signed else bytestrings.decode
+    decode = bytestrings.decode_signed if signed else bytestrings.decode_unsigned
     try:
         return decode(data.bitstring, bits) & (1 << bits) - 1
     except ValueError as error:
@@ -31,25 +31,27 @@ def encode_integer(types: Any, spec: Any, value: int) -> Any:
     if signed:
         negative = value >> (bits - 1) & 1
         return p4data_pb2.P4Data(bitstring=bytestrings.encode_signed(value - (negative << bits)))
-    return p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
+    return p4data_pb2.P4Data(bitstring=bytestrings.encode_unsigned(value))
 
 
 def encode_fields(types: Any, spec: Any, fields: Sequence[bytes]) -> Any:
     """Return the P4Data of a digest: ``fields`` are its integers' canonical byte strings, depth first."""
     left = iter(fields)
-    data = _encode(types, spec, left)
+    data = _encode_fields(types, spec, left)
     if next(left, None) is not None:
         raise ValueError("the digest has more fields than its type")
     return data
 
 
-def _encode(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
+def _encode_fields(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
     match spec.WhichOneof("type_spec"):
         case "struct":
             members = [member.type_spec for member in types.structs[spec.struct.name].members]
-            return p4data_pb2.P4Data(struct={"members": [_encode(types, each, fields) for each in members]})
+            return p4data_pb2.P4Data(
+                struct={"members": [_encode_fields(types, each, fields) for each in members]}
+            )
         case "tuple":
-            made = [_encode(types, member, fields) for member in spec.tuple.members]
+            made = [_encode_fields(types, member, fields) for member in spec.tuple.members]
             return p4data_pb2.P4Data(tuple={"members": made})
         case "header":
             strings = [next(fields) for _ in types.headers[spec.header.name].members]
@@ -63,23 +65,23 @@ def scalar_type(types: Any, spec: Any) -> tuple[str, int, bool]:
         case "bool":
             return "bool", 1, False
         case "bitstring":
-            return _bitstring(spec.bitstring)
+            return _bitstring_width(spec.bitstring)
         case "new_type":
             new = types.new_types[spec.new_type.name]
             if new.WhichOneof("representation") == "translated_type":
                 if new.translated_type.WhichOneof("sdn_type") != "sdn_bitwidth":
-                    raise unimplemented("types translated to strings are not supported")
+                    raise not_implemented("types translated to strings are not supported")
                 return "bitstring", new.translated_type.sdn_bitwidth, False
             return scalar_type(types, new.original_type)
         case kind:
-            raise unimplemented(f"values of type {kind} are not supported")
+            raise not_implemented(f"values of type {kind} are not supported")
 
 
-def _bitstring(spec: Any) -> tuple[str, int, bool]:
+def _bitstring_width(spec: Any) -> tuple[str, int, bool]:
     match spec.WhichOneof("type_spec"):
         case "bit":
             return "bitstring", spec.bit.bitwidth, False
         case "int":
             return "bitstring", spec.int.bitwidth, True
         case _:
-            raise unimplemented("varbit values are not supported")
+            raise not_implemented("varbit values are not supported")

@@ -30,7 +30,7 @@ class Refusal(Exception):
         self.message = message
 
 
-def invalid(message: str) -> Refusal:
+def invalid_argument(message: str) -> Refusal:
     return Refusal(Code.INVALID_ARGUMENT, message)
 
 
@@ -38,9 +38,9 @@ def not_found(message: str) -> Refusal:
     return Refusal(Code.NOT_FOUND, message)
 
 
-def denied(message: str) -> Refusal:
+def permission_denied(message: str) -> Refusal:
     return Refusal(Code.PERMISSION_DENIED, message)
 
 
-def unimplemented(message: str) -> Refusal:
+def not_implemented(message: str) -> Refusal:
     return Refusal(Code.UNIMPLEMENTED, message)

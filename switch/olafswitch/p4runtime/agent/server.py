@@ -15,11 +15,11 @@ from olafswitch.p4runtime import limits
 from olafswitch.p4runtime.address import Tls
 from olafswitch.p4runtime.agent.arbitration import role_name
 from olafswitch.p4runtime.agent.controller_stream import ControllerStream
-from olafswitch.p4runtime.agent.device import Device, Outcome
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, not_found
+from olafswitch.p4runtime.agent.device import AgentDevice, Outcome
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_found
 from olafswitch.p4runtime.dataplane import DataPlane, P4Info
-from olafswitch.p4runtime.listening import KEEPALIVE, Listener, has_token
-from olafswitch.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
+from olafswitch.p4runtime.listening import KEEPALIVE, ServerPort, has_token
+from olafswitch.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse_message
 
 _Work = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -48,7 +48,7 @@ class DaemonPool(Executor):
             elif self._started < self._size:
                 self._started += 1
                 name = f"{self._name}_{self._started}"
-                threading.Thread(target=self._run, name=name, daemon=True).start()
+                threading.Thread(target=self._run_thread, name=name, daemon=True).start()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -59,7 +59,7 @@ class DaemonPool(Executor):
                 for _ in range(self._started):
                     self._work.put(None)
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         while (work := self._work.get()) is not None:
             future, function, arguments, options = work
             if future.set_running_or_notify_cancel():
@@ -95,28 +95,30 @@ class Agent:
         others: Sequence[str],
         as_bmv2: bool,
     ) -> None:
-        addresses.check(address, tls)
+        addresses.check_address(address, tls)
         for other in others:
-            addresses.check(other, None)
-        self._devices = {id: Device(id, plane, as_bmv2=as_bmv2) for id, plane in devices.items()}
-        self._streams = limits.streams(len(devices))
+            addresses.check_address(other, None)
+        self._devices = {id: AgentDevice(id, plane, as_bmv2=as_bmv2) for id, plane in devices.items()}
+        self._streams = limits.most_streams(len(devices))
         self._free_streams = threading.BoundedSemaphore(self._streams)
         guards = [_TokenGuard(token)] if token else []
         self._pool = DaemonPool(self._streams + _FOR_CALLS, "p4runtime")
         self._server = grpc.server(self._pool, options=_OPTIONS, interceptors=guards)
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
-        self._listeners = [Listener(self._server, address, tls)]
-        self._listeners += [Listener(self._server, other) for other in others]
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, self._make_handlers()),)
+        )
+        self._listeners = [ServerPort(self._server, address, tls)]
+        self._listeners += [ServerPort(self._server, other) for other in others]
         self.address = self._listeners[0].address
         self._server.start()
 
-    def load(self, device_id: int, p4info: P4Info, device_config: bytes) -> None:
+    def load_pipeline(self, device_id: int, p4info: P4Info, device_config: bytes) -> None:
         """Run a pipeline on a device that has none, as a switch that is started with a program does.
 
         No controller and no election is needed. Raises OlafError for a pipeline that the device refuses.
         """
         try:
-            self._devices[device_id].load(p4info, device_config)
+            self._devices[device_id].load_pipeline(p4info, device_config)
         except Refusal as refusal:
             raise OlafError(Problem(refusal.message, f"device {device_id}")) from None
 
@@ -139,87 +141,91 @@ class Agent:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def _calls(self) -> dict[str, Any]:
+    def _make_handlers(self) -> dict[str, Any]:
         unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
         return {
-            "Write": unary(self._write),
-            "Read": stream(self._read),
+            "Write": unary(self._handle_write),
+            "Read": stream(self._handle_read),
             "SetForwardingPipelineConfig": unary(self._set_pipeline),
             "GetForwardingPipelineConfig": unary(self._get_pipeline),
-            "StreamChannel": grpc.stream_stream_rpc_method_handler(self._stream),
-            "Capabilities": unary(self._capabilities),
+            "StreamChannel": grpc.stream_stream_rpc_method_handler(self._handle_stream),
+            "Capabilities": unary(self._handle_capabilities),
         }
 
-    def _write(self, data: bytes, context: Any) -> bytes:
+    def _handle_write(self, data: bytes, context: Any) -> bytes:
         try:
-            request = parse(p4runtime_pb2.WriteRequest, data)
-            device = self._device(request.device_id)
-            outcomes = device.write(request, role_name(request.role, request.role_id))
+            request = parse_message(p4runtime_pb2.WriteRequest, data)
+            device = self._find_device(request.device_id)
+            outcomes = device.write_updates(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
-            _abort(context, error)
+            _abort_call(context, error)
         if any(outcomes):
             _abort_batch(context, "Write failure.", outcomes)
         return b""
 
-    def _read(self, data: bytes, context: Any) -> Iterator[bytes]:
+    def _handle_read(self, data: bytes, context: Any) -> Iterator[bytes]:
         try:
-            request = parse(p4runtime_pb2.ReadRequest, data)
+            request = parse_message(p4runtime_pb2.ReadRequest, data)
             if len(request.entities) > limits.READ_REQUESTS:
                 most = f"a ReadRequest has at most {limits.READ_REQUESTS} entities; divide it"
                 raise Refusal(Code.RESOURCE_EXHAUSTED, most)
-            selections, outcomes = self._device(request.device_id).read(request.entities)
+            selections, outcomes = self._find_device(request.device_id).read_entities(request.entities)
         except (Refusal, Malformed) as error:
-            _abort(context, error)
-        yield from _answers(entity for selection in selections for entity in selection.entities())
+            _abort_call(context, error)
+        yield from _encode_answers(
+            entity for selection in selections for entity in selection.encode_entities()
+        )
         if any(outcomes):
             _abort_batch(context, "Read failure.", outcomes)
 
     def _set_pipeline(self, data: bytes, context: Any) -> bytes:
         try:
-            request = parse(p4runtime_pb2.SetForwardingPipelineConfigRequest, data)
-            device = self._device(request.device_id)
+            request = parse_message(p4runtime_pb2.SetForwardingPipelineConfigRequest, data)
+            device = self._find_device(request.device_id)
             device.set_pipeline(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
-            _abort(context, error)
+            _abort_call(context, error)
         return b""
 
     def _get_pipeline(self, data: bytes, context: Any) -> bytes:
         try:
-            request = parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
-            response = self._device(request.device_id).get_pipeline(request.response_type)
+            request = parse_message(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
+            response = self._find_device(request.device_id).get_pipeline(request.response_type)
         except (Refusal, Malformed) as error:
-            _abort(context, error)
+            _abort_call(context, error)
         encoded: bytes = response.SerializeToString()
         return encoded
 
-    def _capabilities(self, data: bytes, context: Any) -> bytes:
+    def _handle_capabilities(self, data: bytes, context: Any) -> bytes:
         response = p4runtime_pb2.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
         encoded: bytes = response.SerializeToString()
         return encoded
 
-    def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def _handle_stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         if not self._free_streams.acquire(blocking=False):
-            _abort(context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {self._streams} streams already"))
-        controller = ControllerStream(self._device, _name(context))
+            _abort_call(
+                context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {self._streams} streams already")
+            )
+        controller = ControllerStream(self._find_device, _name_of_controller(context))
 
         def ended() -> None:
-            controller.end(None)
-            controller.leave()
+            controller.end_stream(None)
+            controller.leave_role()
 
         try:
             if not context.add_callback(ended):
                 return
-            reader = threading.Thread(target=controller.receive, args=(requests,), daemon=True)
+            reader = threading.Thread(target=controller.receive_requests, args=(requests,), daemon=True)
             reader.start()
             yield from controller.messages()
             if controller.refusal is not None:
-                controller.leave()
-                _abort(context, controller.refusal)
+                controller.leave_role()
+                _abort_call(context, controller.refusal)
         finally:
             ended()
             self._free_streams.release()
 
-    def _device(self, device_id: int) -> Device:
+    def _find_device(self, device_id: int) -> AgentDevice:
         if device_id not in self._devices:
             raise not_found(f"device {device_id} does not exist")
         return self._devices[device_id]
@@ -250,7 +256,7 @@ def _turn_away_stream(requests: Any, context: Any) -> Iterator[bytes]:
     yield b""
 
 
-def serve(
+def serve_devices(
     devices: Mapping[int, DataPlane],
     address: str,
     tls: Tls | None = None,
@@ -268,7 +274,7 @@ def serve(
     return Agent(devices, address, tls, token, others, as_bmv2)
 
 
-def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
+def _encode_answers(entities: Iterable[bytes]) -> Iterator[bytes]:
     """ReadResponse messages of those of one entity, each encoded when the one before has gone."""
     parts: list[bytes] = []
     size = 0
@@ -282,14 +288,14 @@ def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def _name(context: Any) -> str:
+def _name_of_controller(context: Any) -> str:
     """Return a controller's name for other controllers and operators: its address and its program."""
     metadata = dict(context.invocation_metadata())
     return f"{context.peer()} ({str(metadata.get('user-agent', 'unknown program'))[:100]})"
 
 
-def _abort(context: Any, error: Refusal | Malformed) -> NoReturn:
-    refusal = error if isinstance(error, Refusal) else invalid(str(error))
+def _abort_call(context: Any, error: Refusal | Malformed) -> NoReturn:
+    refusal = error if isinstance(error, Refusal) else invalid_argument(str(error))
     context.abort(_CODES[refusal.code], refusal.message)
     raise AssertionError("abort never returns")
 

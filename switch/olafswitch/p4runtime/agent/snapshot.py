@@ -7,26 +7,26 @@ from typing import Any
 
 from olafswitch.p4runtime import dataplane as dp
 from olafswitch.p4runtime.agent import encode
-from olafswitch.p4runtime.agent.read import select
+from olafswitch.p4runtime.agent.read import select_entities
 from olafswitch.p4runtime.agent.state import Forwarding, TableState
 from olafswitch.p4runtime.agent.write_objects import DELETE, INSERT, MODIFY
 from olafswitch.p4runtime.agent.write_tables import apply_update, plain_update
 from olafswitch.p4runtime.dataplane import CounterData, Unsupported
 from olafswitch.p4runtime.limits import Budget
-from olafswitch.p4runtime.program import Program
+from olafswitch.p4runtime.program import ProgramInfo
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 # The state of a pipeline that is saved and not committed: it only counts what tables can hold.
 
 
-def _leave(*_: Any, **__: Any) -> None:
+def _ignore_write(*_: Any, **__: Any) -> None:
     """A write that the agent's own state remembers, and that takes no room."""
 
 
 class SavedPlane:
     """Takes every write that a device with the program's table sizes would; counters stay where set."""
 
-    def __init__(self, program: Program, replication: dp.ReplicationLimits) -> None:
+    def __init__(self, program: ProgramInfo, replication: dp.ReplicationLimits) -> None:
         self.replication = replication
         self._sizes = {id: table.size for id, table in program.tables.items()}
         self._held: Counter[int] = Counter()
@@ -64,9 +64,9 @@ class SavedPlane:
     def set_register(self, register_id: int, index: int, value: int) -> None:
         self.registers[register_id, index] = value
 
-    modify = set_default = set_direct_meter = set_meter = staticmethod(_leave)
-    set_member = set_group = set_value_set = staticmethod(_leave)
-    set_multicast_group = set_clone_session = quiesce = staticmethod(_leave)
+    modify = set_default = set_direct_meter = set_meter = staticmethod(_ignore_write)
+    set_member = set_group = set_value_set = staticmethod(_ignore_write)
+    set_multicast_group = set_clone_session = quiesce = staticmethod(_ignore_write)
 
 
 # A device's forwarding state as updates that make it again: for a commit of saved state, and to keep
@@ -79,36 +79,36 @@ _BEFORE_TABLES = (
 )
 
 
-def snapshot(forwarding: Forwarding) -> list[Any]:
+def take_snapshot(forwarding: Forwarding) -> list[Any]:
     """Updates for :func:`apply_update`, in an order in which each finds what it refers to.
 
     Counters and registers that the device cannot read are not among them.
     """
     updates = []
     for kind, change in _BEFORE_TABLES:
-        updates += _updates(forwarding, change, p4runtime_pb2.Entity(**{kind: {}}))
-    updates += _made(MODIFY, _elements(forwarding))
+        updates += _select_updates(forwarding, change, p4runtime_pb2.Entity(**{kind: {}}))
+    updates += _make_updates(MODIFY, _changed_elements(forwarding))
     for kind in ("multicast_group_entry", "clone_session_entry"):
         query = p4runtime_pb2.Entity(packet_replication_engine_entry={kind: {}})
-        updates += _updates(forwarding, INSERT, query)
+        updates += _select_updates(forwarding, INSERT, query)
     for state in forwarding.tables.values():
-        updates += _table(forwarding, state)
+        updates += _table_updates(forwarding, state)
     return updates
 
 
-def _updates(forwarding: Forwarding, change: int, query: Any) -> list[Any]:
-    return _made(change, select(forwarding, query, Budget()).entities())
+def _select_updates(forwarding: Forwarding, change: int, query: Any) -> list[Any]:
+    return _make_updates(change, select_entities(forwarding, query, Budget()).encode_entities())
 
 
-def _made(change: int, encoded: Iterable[bytes]) -> list[Any]:
-    return [_update(change, entity) for entity in encode.entities(encoded)]
+def _make_updates(change: int, encoded: Iterable[bytes]) -> list[Any]:
+    return [_make_update(change, entity) for entity in encode.decode_entities(encoded)]
 
 
-def _update(change: int, entity: Any) -> Any:
+def _make_update(change: int, entity: Any) -> Any:
     return plain_update(p4runtime_pb2.Update(type=change, entity=entity))
 
 
-def _elements(forwarding: Forwarding) -> Iterator[bytes]:
+def _changed_elements(forwarding: Forwarding) -> Iterator[bytes]:
     """Yield the counters, meters and registers that are not as a commit leaves them."""
     program, plane = forwarding.program, forwarding.plane
     for counter in program.counters.values():
@@ -127,7 +127,7 @@ def _elements(forwarding: Forwarding) -> Iterator[bytes]:
                     yield encode.register_entry(program.p4info.type_info, register, index, value)
 
 
-def restore(forwarding: Forwarding, updates: list[Any]) -> None:
+def restore_snapshot(forwarding: Forwarding, updates: list[Any]) -> None:
     """Bring a fresh forwarding state, with the program's own entries, to a snapshot. Raises Refusal."""
     wanted = {id: set[Any]() for id in forwarding.tables}
     for update in updates:
@@ -135,7 +135,7 @@ def restore(forwarding: Forwarding, updates: list[Any]) -> None:
             kind, request = update
             state = forwarding.tables.get(request.table_id)
             if state is not None:
-                identity = state.keys.read(request.match)[1], request.priority
+                identity = state.keys.read_key(request.match)[1], request.priority
                 wanted[request.table_id].add(identity)
                 if kind == INSERT and identity in state.entries:
                     update = (MODIFY, request)
@@ -149,19 +149,19 @@ def _remove_unwanted(forwarding: Forwarding, state: TableState, wanted: set[Any]
         if identity not in wanted and not (entry.is_const or state.table.is_const):
             gone = p4runtime_pb2.Entity()
             encode.put_key(gone.table_entry, state.table, entry)
-            apply_update(forwarding, _update(DELETE, gone))
+            apply_update(forwarding, _make_update(DELETE, gone))
 
 
-def _table(forwarding: Forwarding, state: TableState) -> list[Any]:
+def _table_updates(forwarding: Forwarding, state: TableState) -> list[Any]:
     """Return the table's entries and default; entries that are constant are the program's to bring."""
     table, program = state.table, forwarding.program
     entries = [
-        encode.table_entry(program, table, entry, forwarding.counted(state, entry), entry.meter)
+        encode.table_entry(program, table, entry, forwarding.count_of_entry(state, entry), entry.meter)
         for entry in state.entries.values()
         if not entry.is_const and not table.is_const
     ]
-    updates = _made(INSERT, entries)
+    updates = _make_updates(INSERT, entries)
     if state.default.action is not None:
         default = encode.default_entry(program, table, state.default, meter=state.default.meter)
-        updates += _made(MODIFY, [default])
+        updates += _make_updates(MODIFY, [default])
     return updates

@@ -9,7 +9,7 @@ from typing import Any
 
 from olafswitch.p4runtime import dataplane as dp
 from olafswitch.p4runtime.agent.keys import CallReader, Identity, KeyReader
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, not_found
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_found
 from olafswitch.p4runtime.dataplane import (
     DEFAULT_ENTRY,
     ActionCall,
@@ -19,7 +19,7 @@ from olafswitch.p4runtime.dataplane import (
     MeterConfig,
 )
 from olafswitch.p4runtime.plain import EntryRequest
-from olafswitch.p4runtime.program import Array, Profile, Program, Table
+from olafswitch.p4runtime.program import Array, Profile, ProgramInfo, TableInfo
 
 # What a table holds, as the agent remembers it for reads: the data plane is never read for entries.
 
@@ -28,7 +28,7 @@ Undo = Callable[[], None]
 
 
 @dataclass(slots=True)
-class Entry:
+class StoredEntry:
     key: Key
     priority: int
     action: ActionSpec
@@ -56,8 +56,8 @@ class DefaultEntry:
 
 @dataclass
 class TableState:
-    table: Table
-    entries: dict[tuple[Identity, int], Entry] = field(default_factory=dict)
+    table: TableInfo
+    entries: dict[tuple[Identity, int], StoredEntry] = field(default_factory=dict)
     """Entries by key and priority, oldest first."""
     default: DefaultEntry = field(default_factory=DefaultEntry)
 
@@ -67,15 +67,17 @@ class TableState:
 
     def read_key(self, request: EntryRequest) -> tuple[Key, Identity]:
         """Return the key of an entry, with its priority checked. Raises Refusal."""
-        key, identity = self.keys.read(request.match)
+        key, identity = self.keys.read_key(request.match)
         if self.table.has_priority:
             if request.priority <= 0:
-                raise invalid(f"table {self.table.name}: an entry needs a priority above 0")
+                raise invalid_argument(f"table {self.table.name}: an entry needs a priority above 0")
         elif request.priority:
-            raise invalid(f"table {self.table.name} has no priorities: its key is only exact and LPM fields")
+            raise invalid_argument(
+                f"table {self.table.name} has no priorities: its key is only exact and LPM fields"
+            )
         return key, identity
 
-    def find(self, request: EntryRequest) -> tuple[Entry, Identity]:
+    def find_entry(self, request: EntryRequest) -> tuple[StoredEntry, Identity]:
         """Return the entry with a request's key and priority. Raises Refusal."""
         _, identity = self.read_key(request)
         entry = self.entries.get((identity, request.priority))
@@ -83,20 +85,22 @@ class TableState:
             raise not_found(f"table {self.table.name} has no such entry")
         return entry, identity
 
-    def address(self, request: EntryRequest) -> tuple[Key, int]:
+    def address_of(self, request: EntryRequest) -> tuple[Key, int]:
         """Return the key and priority that name a request's entry to the data plane. Raises Refusal."""
         if request.is_default:
             self.check_default(request)
             return DEFAULT_ENTRY, 0
-        entry, _ = self.find(request)
+        entry, _ = self.find_entry(request)
         return entry.key, entry.priority
 
     def check_default(self, request: EntryRequest) -> None:
         """Refuse what a default entry cannot have. Raises Refusal."""
         if request.match or request.priority:
-            raise invalid(f"table {self.table.name}: the default entry has neither match nor priority")
+            raise invalid_argument(
+                f"table {self.table.name}: the default entry has neither match nor priority"
+            )
         if request.idle_timeout_ns or request.has_last_hit:
-            raise invalid(f"table {self.table.name}: the default entry has no idle timeout")
+            raise invalid_argument(f"table {self.table.name}: the default entry has no idle timeout")
 
 
 # When entries with an idle timeout are to be checked (P4Runtime §9.1.8).
@@ -120,10 +124,10 @@ class Watch:
         self._queue: list[tuple[int, int, TableState, Identity, int]] = []
         self._numbers = itertools.count()
 
-    def keep(self, state: TableState, identity: Identity, entry: Entry) -> None:
+    def watch_entry(self, state: TableState, identity: Identity, entry: StoredEntry) -> None:
         """Watch an entry that was written just now, if it has an idle timeout."""
         if not entry.idle_timeout_ns:
-            self.forget(state, identity, entry)
+            self.forget_entry(state, identity, entry)
             return
         entry.timer_start = time.monotonic_ns()
         check = entry.timer_start + entry.idle_timeout_ns
@@ -131,7 +135,7 @@ class Watch:
         if earlier is None or check < earlier:
             self._check_at(check, state, identity, entry.priority)
 
-    def forget(self, state: TableState, identity: Identity, entry: Entry) -> None:
+    def forget_entry(self, state: TableState, identity: Identity, entry: StoredEntry) -> None:
         """An entry was deleted, or has no idle timeout any more."""
         self._checks.pop((state.table.id, identity, entry.priority), None)
         if len(self._queue) > 2 * len(self._checks) + _MAX_STALE:
@@ -142,7 +146,7 @@ class Watch:
         """Return when to ask for what has expired."""
         return self._queue[0][0] if self._queue else None
 
-    def expired(self, plane: ForwardingPlane) -> list[tuple[TableState, Entry]]:
+    def find_expired(self, plane: ForwardingPlane) -> list[tuple[TableState, StoredEntry]]:
         """Return the entries that no packet hit for their idle timeout; their timers start again."""
         now = time.monotonic_ns()
         found = []
@@ -220,7 +224,7 @@ class DigestConfig:
 class Forwarding:
     """``plane`` is the device, or a SavedPlane while the pipeline is saved and not yet committed."""
 
-    def __init__(self, program: Program, config: Any, plane: dp.ForwardingPlane) -> None:
+    def __init__(self, program: ProgramInfo, config: Any, plane: dp.ForwardingPlane) -> None:
         self.program = program
         self.config = config
         self.plane = plane
@@ -237,13 +241,13 @@ class Forwarding:
         self.digests: dict[int, DigestConfig] = {}
         self.idle = Watch()
 
-    def table(self, table_id: int) -> TableState:
+    def table_of(self, table_id: int) -> TableState:
         """Raises Refusal for a table that the program does not have."""
         if table_id not in self.tables:
-            raise invalid(f"the program has no table {table_id:#x}")
+            raise invalid_argument(f"the program has no table {table_id:#x}")
         return self.tables[table_id]
 
-    def counted(self, state: TableState, entry: Entry) -> dp.CounterData | None:
+    def count_of_entry(self, state: TableState, entry: StoredEntry) -> dp.CounterData | None:
         """Return an entry's direct counter; None where the table has none or the device cannot read it."""
         if not state.table.counter_id:
             return None
@@ -258,16 +262,16 @@ class Forwarding:
         Those of tables that are @hidden, which the P4Info does not have, concern no controller.
         """
         for each in (entry for entry in entries if entry.table_id in self.tables):
-            entry = Entry(each.key, each.priority, each.action, is_const=each.is_const)
-            self.tables[each.table_id].entries[identity(each.key), each.priority] = entry
+            entry = StoredEntry(each.key, each.priority, each.action, is_const=each.is_const)
+            self.tables[each.table_id].entries[identity_of(each.key), each.priority] = entry
 
 
-def identity(key: dp.Key) -> tuple[object, ...]:
+def identity_of(key: dp.Key) -> tuple[object, ...]:
     """Return the identity that a KeyReader gives the same key."""
-    return tuple(None if match is None else _plain(match) for match in key)
+    return tuple(None if match is None else _plain_match(match) for match in key)
 
 
-def _plain(match: Any) -> object:
+def _plain_match(match: Any) -> object:
     values = tuple(getattr(match, name) for name in match.__dataclass_fields__)
     return values[0] if len(values) == 1 else values
 
@@ -275,17 +279,17 @@ def _plain(match: Any) -> object:
 # How requests name the elements of counters, meters and registers.
 
 
-def indexed(arrays: Mapping[int, Array], id: int, message: Any, what: str) -> tuple[Array, range]:
+def find_indexed(arrays: Mapping[int, Array], id: int, message: Any, what: str) -> tuple[Array, range]:
     """Return the array with an id, and the indices that a message's ``index`` means: one, or without it
     all."""
     if id not in arrays:
-        raise invalid(f"the program has no {what} {id:#x}")
+        raise invalid_argument(f"the program has no {what} {id:#x}")
     array = arrays[id]
     if not message.HasField("index"):
         return array, range(array.size)
     index = message.index.index
     if index < 0:
-        raise invalid(f"{what} {array.name}: the index {index} is negative")
+        raise invalid_argument(f"{what} {array.name}: the index {index} is negative")
     if index >= array.size:
         raise Refusal(
             Code.OUT_OF_RANGE, f"{what} {array.name}: index {index} is beyond its size {array.size}"

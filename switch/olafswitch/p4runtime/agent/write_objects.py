@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from olafswitch.p4runtime import bytestrings
-from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, not_found, unimplemented
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid_argument, not_found, not_implemented
 from olafswitch.p4runtime.agent.state import (
     DigestConfig,
     Forwarding,
@@ -32,7 +32,7 @@ from olafswitch.p4runtime.plain import (
     call_request,
     field_request,
 )
-from olafswitch.p4runtime.program import Table
+from olafswitch.p4runtime.program import TableInfo
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 # Entities of which a device keeps one for each id: how an update changes them, and how it is undone.
@@ -46,13 +46,13 @@ Apply = Callable[[Forwarding, Any], Undo]
 _T = TypeVar("_T")
 
 
-def become(put: Callable[[_T], None], before: _T, wanted: _T) -> Undo:
+def put_value(put: Callable[[_T], None], before: _T, wanted: _T) -> Undo:
     """Put what is wanted where ``before`` is."""
     put(wanted)
     return lambda: put(before)
 
 
-def keep(
+def keep_entity(
     kept: dict[Any, _T], id: Any, wanted: _T | None, change: Callable[[_T | None, _T | None], None]
 ) -> Undo:
     """Keep what is ``wanted`` under an id (None: nothing), after ``change(old, new)`` changed the device."""
@@ -64,7 +64,7 @@ def keep(
         else:
             kept[id] = new
 
-    return become(put, kept.get(id), wanted)
+    return put_value(put, kept.get(id), wanted)
 
 
 def by_id(
@@ -88,7 +88,7 @@ def by_id(
         if type != INSERT and id not in kept:
             raise not_found(missing)
         wanted = None if type == DELETE else made_of(forwarding, message)
-        return keep(kept, id, wanted, lambda _, new: change(forwarding, id, new))
+        return keep_entity(kept, id, wanted, lambda _, new: change(forwarding, id, new))
 
     return {type: partial(apply, type) for type in (INSERT, MODIFY, DELETE)}
 
@@ -99,20 +99,20 @@ def by_id(
 def modify_value_set(forwarding: Forwarding, message: Any) -> Undo:
     id = message.value_set_id
     if id not in forwarding.value_sets:
-        raise invalid(f"the program has no value set {id:#x}")
+        raise invalid_argument(f"the program has no value set {id:#x}")
     value_set = forwarding.program.value_sets[id]
     reader = forwarding.value_set_keys[id]
     if len(message.members) > value_set.size:
         full = f"value set {value_set.name} has room for {value_set.size} members"
         raise Refusal(Code.RESOURCE_EXHAUSTED, full)
-    read = [reader.read([field_request(each) for each in member.match]) for member in message.members]
+    read = [reader.read_key([field_request(each) for each in member.match]) for member in message.members]
     if len({identity for _, identity in read}) != len(read):
         raise Refusal(Code.ALREADY_EXISTS, f"value set {value_set.name}: a member is given twice")
 
     members = [key for key, _ in read]
     if members == forwarding.value_sets[id]:
         return lambda: None
-    return keep(
+    return keep_entity(
         forwarding.value_sets, id, members, lambda _, new: forwarding.plane.set_value_set(id, new or [])
     )
 
@@ -120,16 +120,16 @@ def modify_value_set(forwarding: Forwarding, message: Any) -> Undo:
 # --- digests that are sent, and how (P4Runtime §9.8)
 
 
-def _digest(_: Forwarding, message: Any) -> DigestConfig:
+def _read_digest(_: Forwarding, message: Any) -> DigestConfig:
     config = message.config
     if min(config.max_timeout_ns, config.max_list_size, config.ack_timeout_ns) < 0:
-        raise invalid("a digest's times and list size cannot be negative")
+        raise invalid_argument("a digest's times and list size cannot be negative")
     return DigestConfig(config.max_timeout_ns, config.max_list_size, config.ack_timeout_ns)
 
 
 def _digest_id(forwarding: Forwarding, message: Any) -> int:
     if message.digest_id not in forwarding.program.digests:
-        raise invalid(f"the program has no digest {message.digest_id:#x}")
+        raise invalid_argument(f"the program has no digest {message.digest_id:#x}")
     return int(message.digest_id)
 
 
@@ -138,7 +138,7 @@ def _digest_refusals(forwarding: Forwarding, id: int) -> tuple[str, str]:
     return f"digest {name} is enabled already", f"digest {name} is not enabled"
 
 
-DIGESTS = by_id(lambda forwarding: forwarding.digests, _digest_id, _digest, _digest_refusals)
+DIGESTS = by_id(lambda forwarding: forwarding.digests, _digest_id, _read_digest, _digest_refusals)
 
 
 # --- multicast groups and clone sessions (P4Runtime §9.5)
@@ -155,11 +155,11 @@ def _set_session(forwarding: Forwarding, session_id: int, session: ReplicaSet | 
         forwarding.plane.set_clone_session(session_id, session.replicas, session.packet_length)
 
 
-def _session(forwarding: Forwarding, message: Any) -> ReplicaSet:
+def _read_session(forwarding: Forwarding, message: Any) -> ReplicaSet:
     if message.class_of_service:
-        raise invalid("this device has one class of service, 0")
+        raise invalid_argument("this device has one class of service, 0")
     if message.packet_length_bytes < 0:
-        raise invalid("a packet length cannot be negative")
+        raise invalid_argument("a packet length cannot be negative")
     return _replica_set(forwarding, message, message.packet_length_bytes)
 
 
@@ -168,50 +168,54 @@ def _replica_set(forwarding: Forwarding, message: Any, packet_length: int = 0) -
     replicas = []
     for each in message.replicas:
         if each.instance > limits.instance:
-            raise invalid(f"replica instance {each.instance} is above this device's limit {limits.instance}")
-        replicas.append(Replica(_port(each, limits), each.instance))
+            raise invalid_argument(
+                f"replica instance {each.instance} is above this device's limit {limits.instance}"
+            )
+        replicas.append(Replica(_read_port(each, limits), each.instance))
     if len(set(replicas)) != len(replicas):
-        raise invalid("two replicas have the same port and instance")
+        raise invalid_argument("two replicas have the same port and instance")
     return ReplicaSet(tuple(replicas), message.SerializeToString(), packet_length)
 
 
-def _port(message: Any, limits: ReplicationLimits) -> int:
+def _read_port(message: Any, limits: ReplicationLimits) -> int:
     port = int(message.egress_port)
     if message.WhichOneof("port_kind") == "port":
         if not message.port:
-            raise invalid("replica port: the value is an empty byte string")
+            raise invalid_argument("replica port: the value is an empty byte string")
         port = int.from_bytes(message.port, "big")
     if port > limits.port:
-        raise invalid(f"replica port {bytestrings.shown(port)} is above this device's limit {limits.port:#x}")
+        raise invalid_argument(
+            f"replica port {bytestrings.show_value(port)} is above this device's limit {limits.port:#x}"
+        )
     return port
 
 
-def _within(id: int, most: int, what: str) -> int:
+def _check_within(id: int, most: int, what: str) -> int:
     if not 0 < id <= most:
-        raise invalid(f"{what} id {id} is not in 1…{most}")
+        raise invalid_argument(f"{what} id {id} is not in 1…{most}")
     return id
 
 
-def _shown(what: str, id: int) -> tuple[str, str]:
+def _name_states(what: str, id: int) -> tuple[str, str]:
     return f"{what} {id} exists already", f"{what} {id} does not exist"
 
 
 MULTICAST_GROUPS = by_id(
     lambda forwarding: forwarding.multicast_groups,
-    lambda forwarding, message: _within(
+    lambda forwarding, message: _check_within(
         message.multicast_group_id, forwarding.plane.replication.multicast_group, "multicast group"
     ),
     _replica_set,
-    lambda _, id: _shown("multicast group", id),
+    lambda _, id: _name_states("multicast group", id),
     _set_multicast_group,
 )
 SESSIONS = by_id(
     lambda forwarding: forwarding.clone_sessions,
-    lambda forwarding, message: _within(
+    lambda forwarding, message: _check_within(
         message.session_id, forwarding.plane.replication.clone_session, "clone session"
     ),
-    _session,
-    lambda _, id: _shown("clone session", id),
+    _read_session,
+    lambda _, id: _name_states("clone session", id),
     _set_session,
 )
 
@@ -224,17 +228,19 @@ def read_action(forwarding: Forwarding, state: TableState, request: ActionReques
     table = state.table
     if isinstance(request, tuple):
         if table.profile_id:
-            raise invalid(f"table {table.name} has an action profile: its entries name a member or group")
+            raise invalid_argument(
+                f"table {table.name} has an action profile: its entries name a member or group"
+            )
         return state.calls.entry_call(request)
     if not table.profile_id:
-        raise invalid(f"table {table.name} has no action profile: its entries name an action")
+        raise invalid_argument(f"table {table.name} has no action profile: its entries name an action")
     profile = forwarding.profiles[table.profile_id]
     if isinstance(request, MemberRef):
         if request.member_id not in profile.members:
             raise not_found(f"{profile.profile.name} has no member {request.member_id}")
         return request
     if not profile.profile.with_selector:
-        raise invalid(f"{profile.profile.name} has no selector: its entries name a member")
+        raise invalid_argument(f"{profile.profile.name} has no selector: its entries name a member")
     if isinstance(request, GroupRef):
         if request.group_id not in profile.groups:
             raise not_found(f"{profile.profile.name} has no group {request.group_id}")
@@ -242,7 +248,7 @@ def read_action(forwarding: Forwarding, state: TableState, request: ActionReques
     return _one_shot(profile, state, request)
 
 
-def use(forwarding: Forwarding, table: Table, action: ActionSpec, by: int) -> None:
+def count_use(forwarding: Forwarding, table: TableInfo, action: ActionSpec, by: int) -> None:
     """Count a table entry's pointer into the profile."""
     if not table.profile_id:
         return
@@ -255,30 +261,32 @@ def use(forwarding: Forwarding, table: Table, action: ActionSpec, by: int) -> No
         profile.one_shots += by
 
 
-def _updates(what: str, made_of: Callable[..., Any], change: Callable[..., None]) -> Mapping[int, Apply]:
+def _profile_updates(
+    what: str, made_of: Callable[..., Any], change: Callable[..., None]
+) -> Mapping[int, Apply]:
     """Return the three updates of a profile's members, or of its groups.
 
     ``made_of`` reads a message, given what it replaces, and raises Refusal; ``change`` informs the device.
     """
 
     def apply(type: int, forwarding: Forwarding, message: Any) -> Undo:
-        profile = _profile(forwarding, message.action_profile_id)
+        profile = _find_profile(forwarding, message.action_profile_id)
         if what == "group" and not profile.profile.with_selector:
-            raise invalid(f"{profile.profile.name} has no selector, so no groups")
+            raise invalid_argument(f"{profile.profile.name} has no selector, so no groups")
         kept, id = getattr(profile, f"{what}s"), getattr(message, f"{what}_id")
         if type == INSERT:
             if id == 0:
-                raise invalid(f"a {what}'s id cannot be 0")
+                raise invalid_argument(f"a {what}'s id cannot be 0")
             if id in kept:
                 raise Refusal(Code.ALREADY_EXISTS, f"{profile.profile.name} already has {what} {id}")
             if profile.one_shots:
-                raise invalid(f"{profile.profile.name} is programmed with one-shot action sets")
+                raise invalid_argument(f"{profile.profile.name} is programmed with one-shot action sets")
         elif id not in kept:
             raise not_found(f"{profile.profile.name} has no {what} {id}")
         elif type == DELETE and kept[id].users:
             raise Refusal(Code.FAILED_PRECONDITION, f"{what} {id} is in use")
         wanted = None if type == DELETE else made_of(forwarding, profile, message, kept.get(id))
-        return keep(kept, id, wanted, partial(change, forwarding, profile, id))
+        return keep_entity(kept, id, wanted, partial(change, forwarding, profile, id))
 
     return {type: partial(apply, type) for type in (INSERT, MODIFY, DELETE)}
 
@@ -304,11 +312,11 @@ def _made_group(
 ) -> GroupState:
     limit = profile.profile.max_group_size
     if old and message.max_size != old.max_size:
-        raise invalid(f"a group's max_size cannot change (it is {old.max_size})")
+        raise invalid_argument(f"a group's max_size cannot change (it is {old.max_size})")
     if message.max_size < 0:
-        raise invalid(f"max_size {message.max_size} is negative")
+        raise invalid_argument(f"max_size {message.max_size} is negative")
     if limit and message.max_size > limit:
-        raise invalid(f"max_size {message.max_size} is above the selector's limit {limit}")
+        raise invalid_argument(f"max_size {message.max_size} is above the selector's limit {limit}")
     return GroupState(_group_members(profile, message), message.max_size, old.users if old else 0)
 
 
@@ -322,19 +330,19 @@ def _set_profile_group(
         profile.members[member_id].users -= 1
 
 
-MEMBERS = _updates("member", _made_member, _set_member)
-GROUPS = _updates("group", _made_group, _set_profile_group)
+MEMBERS = _profile_updates("member", _made_member, _set_member)
+GROUPS = _profile_updates("group", _made_group, _set_profile_group)
 
 
 def _group_members(profile: ProfileState, message: Any) -> tuple[tuple[int, int], ...]:
     members = tuple((each.member_id, each.weight) for each in message.members)
     if len({member_id for member_id, _ in members}) != len(members):
-        raise invalid("a group has the same member twice (its weight repeats it)")
+        raise invalid_argument("a group has the same member twice (its weight repeats it)")
     for each in message.members:
         if each.member_id not in profile.members:
             raise not_found(f"{profile.profile.name} has no member {each.member_id}")
         if each.WhichOneof("watch_kind") is not None:
-            raise unimplemented("this device does not watch ports")
+            raise not_implemented("this device does not watch ports")
     limit = message.max_size or profile.profile.max_group_size
     size = _checked_size(profile, [weight for _, weight in members])
     if limit and size > limit:
@@ -344,36 +352,38 @@ def _group_members(profile: ProfileState, message: Any) -> tuple[tuple[int, int]
 
 def _one_shot(profile: ProfileState, state: TableState, request: Sequence[OneShotAction]) -> ActionSpec:
     if profile.members or profile.groups:
-        raise invalid(f"{profile.profile.name} has members or groups: it takes no one-shot action sets")
+        raise invalid_argument(
+            f"{profile.profile.name} has members or groups: it takes no one-shot action sets"
+        )
     if any(each.watched for each in request):
-        raise unimplemented("this device does not watch ports")
+        raise not_implemented("this device does not watch ports")
     size = _checked_size(profile, [each.weight for each in request])
     if profile.profile.max_group_size and size > profile.profile.max_group_size:
-        raise invalid(f"the action set's size {size} is above {profile.profile.max_group_size}")
+        raise invalid_argument(f"the action set's size {size} is above {profile.profile.max_group_size}")
     return tuple(WeightedAction(state.calls.entry_call(each.call), each.weight) for each in request)
 
 
 def _checked_size(profile: ProfileState, weights: Sequence[int]) -> int:
     """Return a group's size, as the selector counts it, once its weights are checked."""
     if any(weight <= 0 for weight in weights):
-        raise invalid("a weight must be above 0")
+        raise invalid_argument("a weight must be above 0")
     heaviest = profile.profile.max_member_weight
     if profile.profile.counts_members and heaviest and any(weight > heaviest for weight in weights):
-        raise invalid(f"a weight is above the selector's limit {heaviest}")
+        raise invalid_argument(f"a weight is above the selector's limit {heaviest}")
     return len(weights) if profile.profile.counts_members else sum(weights)
 
 
 def _member_action(forwarding: Forwarding, profile: ProfileState, message: Any) -> ActionCall:
     if not message.HasField("action"):
-        raise invalid("a member needs an action")
+        raise invalid_argument("a member needs an action")
     request: CallRequest = call_request(message.action)
     tables = [forwarding.tables[id] for id in profile.profile.table_ids if id in forwarding.tables]
     if not tables:
-        raise invalid(f"no table uses {profile.profile.name}")
+        raise invalid_argument(f"no table uses {profile.profile.name}")
     return tables[0].calls.entry_call(request)
 
 
-def _profile(forwarding: Forwarding, profile_id: int) -> ProfileState:
+def _find_profile(forwarding: Forwarding, profile_id: int) -> ProfileState:
     if profile_id not in forwarding.profiles:
-        raise invalid(f"the program has no action profile {profile_id:#x}")
+        raise invalid_argument(f"the program has no action profile {profile_id:#x}")
     return forwarding.profiles[profile_id]

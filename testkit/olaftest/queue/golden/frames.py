@@ -34,7 +34,7 @@ def keeps_of(frame: bytes) -> list[int]:
     return [(1 << count) - 1 for count in counts]
 
 
-def field(header: bytes, name: str) -> int:
+def header_field(header: bytes, name: str) -> int:
     """A field of the Olaf header, of a frame's first 64 bytes."""
     place = OLAF.offset(name)
     bits = OLAF.field(name).bits
@@ -58,7 +58,7 @@ def without_checksum(header: bytes) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
-class Update:
+class GoldenUpdate:
     """An update, read."""
 
     sidecar: Sidecar
@@ -80,13 +80,13 @@ class Update:
     @classmethod
     def read(
         cls, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None, geometry: Geometry
-    ) -> "Update":
+    ) -> "GoldenUpdate":
         """From the beats on the wire; with ``keeps``, ``frame`` is whole beats of which those bytes count."""
         masks = keeps_of(frame) if keeps is None else keeps
         data = frame.ljust(len(masks) * BEAT_BYTES, b"\0")
         headless = masks[0] != ALL_BYTES
         header = data[:GRADIENT_OFFSET]
-        fault = _fault(sidecar, header, headless, geometry)
+        fault = _find_fault(sidecar, header, headless, geometry)
         values = 0 if fault else max(0, sidecar.size - GRADIENT_OFFSET) // 4
         kept = np.unpackbits(
             np.frombuffer(b"".join(mask.to_bytes(8, "little") for mask in masks), np.uint8), bitorder="little"
@@ -98,23 +98,23 @@ class Update:
         came[: len(some)] = some
         arrived = np.asarray(came.reshape(values, 4).all(axis=1))
         gradients = np.where(arrived, body.view(np.uint32), np.uint32(0)).view(np.float32)
-        ending = _ending(sidecar.size, masks)
+        ending = _judge_ending(sidecar.size, masks)
         return cls(sidecar, header, gradients, arrived, fault, ending, headless)
 
     def reward(self, threshold: int) -> Reward:
-        return Reward(field(self.header, "reward"), threshold)
+        return Reward(header_field(self.header, "reward"), threshold)
 
     @property
     def aggregated(self) -> bool:
-        return bool(field(self.header, "flags") & Flag.AGGREGATED)
+        return bool(header_field(self.header, "flags") & Flag.AGGREGATED)
 
 
-def _fault(sidecar: Sidecar, header: bytes, headless: bool, geometry: Geometry) -> str | None:
+def _find_fault(sidecar: Sidecar, header: bytes, headless: bool, geometry: Geometry) -> str | None:
     size = sidecar.size
     if headless:
         return "dropped_length" if size < GRADIENT_OFFSET else None
-    type_of = (field(header, "version"), field(header, "frame_type"))
-    if type_of != (VERSION, FrameType.UPDATE) or field(header, "count") == 0:
+    type_of = (header_field(header, "version"), header_field(header, "frame_type"))
+    if type_of != (VERSION, FrameType.UPDATE) or header_field(header, "count") == 0:
         return "dropped_header"
     udp_length = int.from_bytes(header[_UDP_LENGTH_AT : _UDP_LENGTH_AT + 2], "big")
     before_udp = ETHERNET.size + IPV4.size
@@ -127,7 +127,7 @@ def _fault(sidecar: Sidecar, header: bytes, headless: bool, geometry: Geometry) 
     return None
 
 
-def _ending(size: int, masks: Sequence[int]) -> str:
+def _judge_ending(size: int, masks: Sequence[int]) -> str:
     """How a frame of this many declared bytes ended."""
     last = max(0, size - 1) // BEAT_BYTES
     due = (1 << (size - 1) % BEAT_BYTES + 1) - 1

@@ -7,15 +7,15 @@ member counts once in a round.
 from dataclasses import dataclass
 from dataclasses import field as member_of
 
-from olaftest.queue.golden.frames import Update, field
-from olaftest.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.golden.frames import GoldenUpdate, header_field
+from olaftest.queue.golden.waiting import WaitingUpdate, newer_or_same
 
 
 @dataclass
 class Rounds:
     """The rounds of one index: what it sums now, and which one it finished last."""
 
-    partial: Waiting | None = None
+    partial: WaitingUpdate | None = None
     """The partial sum."""
     current: int = 0
     """Its round."""
@@ -23,12 +23,12 @@ class Rounds:
     """The members that are in it."""
     finished: int | None = None
 
-    def start(self, update: Update, sum_of_one: Waiting) -> None:
+    def start(self, update: GoldenUpdate, sum_of_one: WaitingUpdate) -> None:
         """Begin a round with its first contribution; a partial sum of an older one is gone."""
-        self.partial, self.current = sum_of_one, field(update.header, "seq")
+        self.partial, self.current = sum_of_one, header_field(update.header, "seq")
         self.members = {update.sidecar.member}
 
-    def add(self, update: Update) -> None:
+    def add(self, update: GoldenUpdate) -> None:
         """A contribution joins the partial sum."""
         self.members.add(update.sidecar.member)
 
@@ -36,7 +36,7 @@ class Rounds:
         """Whether the worker updates that make a result are in."""
         return self.partial is not None and self.partial.count >= threshold
 
-    def release(self) -> Waiting:
+    def release(self) -> WaitingUpdate:
         """The sum leaves; its round is finished."""
         assert self.partial is not None
         released, self.partial, self.finished = self.partial, None, self.current
@@ -61,9 +61,9 @@ class Room:
     full: bool
 
 
-def disposition(update: Update, rounds: Rounds, room: Room) -> str:
+def round_disposition(update: GoldenUpdate, rounds: Rounds, room: Room) -> str:
     """The counter of what becomes of a contribution; "dropped_superseded" counts the sum that it ends."""
-    number, member = field(update.header, "seq"), update.sidecar.member
+    number, member = header_field(update.header, "seq"), update.sidecar.member
     if member >= room.members:
         return "dropped_member"
     if rounds.partial is not None:
@@ -84,7 +84,7 @@ def disposition_of_first(room: Room) -> str:
     return "dropped_full" if room.full else "appended"
 
 
-def _of_current(update: Update, rounds: Rounds, member: int) -> str:
+def _of_current(update: GoldenUpdate, rounds: Rounds, member: int) -> str:
     assert rounds.partial is not None
     if member in rounds.members:
         return "dropped_duplicate"

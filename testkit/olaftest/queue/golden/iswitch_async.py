@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from dataclasses import field as member_of
 
 from olafctl.wire.geometry import WINDOW
-from olaftest.queue.golden.frames import Update, field, with_fields
+from olaftest.queue.golden.frames import GoldenUpdate, header_field, with_fields
 from olaftest.queue.golden.iswitch import Room, Rounds, disposition_of_first
-from olaftest.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.golden.waiting import WaitingUpdate, newer_or_same
 
 
 @dataclass
@@ -23,14 +23,14 @@ class NumberedSums(Rounds):
     taken: dict[int, set[int]] = member_of(default_factory=dict)
     """Contributions that were taken, by member, back to the oldest that may still come."""
 
-    def start(self, update: Update, sum_of_one: Waiting) -> None:
+    def start(self, update: GoldenUpdate, sum_of_one: WaitingUpdate) -> None:
         """Begin a sum with its first contribution."""
         self.partial = sum_of_one
         self.add(update)
 
-    def add(self, update: Update) -> None:
+    def add(self, update: GoldenUpdate) -> None:
         """A contribution is taken."""
-        number, member = field(update.header, "seq"), update.sidecar.member
+        number, member = header_field(update.header, "seq"), update.sidecar.member
         self.members.add(member)
         newest = self.highest.get(member, number)
         if newer_or_same(number, newest, 32):
@@ -39,7 +39,7 @@ class NumberedSums(Rounds):
         known = {*self.taken.get(member, ()), number}
         self.taken[member] = {one for one in known if (newest - one) % (1 << 32) <= WINDOW}
 
-    def release(self) -> Waiting:
+    def release(self) -> WaitingUpdate:
         """The sum leaves, with its number."""
         self.current = ((self.finished or 0) + 1) % (1 << 32)
         released = super().release()
@@ -59,9 +59,9 @@ class NumberedSums(Rounds):
 PLACES = ("the first", "close ahead", "far ahead", "the newest", "within the window", "older")
 
 
-def place(update: Update, sums: NumberedSums) -> str:
+def window_place(update: GoldenUpdate, sums: NumberedSums) -> str:
     """Where a contribution is from its member's window: one of PLACES."""
-    number = field(update.header, "seq")
+    number = header_field(update.header, "seq")
     newest = sums.highest.get(update.sidecar.member)
     if newest is None:
         return "the first"
@@ -73,9 +73,9 @@ def place(update: Update, sums: NumberedSums) -> str:
     return "within the window" if behind <= WINDOW else "older"
 
 
-def disposition(update: Update, sums: NumberedSums, room: Room) -> str:
+def sum_disposition(update: GoldenUpdate, sums: NumberedSums, room: Room) -> str:
     """The counter of what becomes of a contribution."""
-    number, member = field(update.header, "seq"), update.sidecar.member
+    number, member = header_field(update.header, "seq"), update.sidecar.member
     if member >= room.members:
         return "dropped_member"
     if number in sums.taken.get(member, ()):

@@ -1,12 +1,12 @@
 """Algorithm 1 of OLAF with the reward rule of OLAF §3: what becomes of an update, by what waits."""
 
-from olaftest.queue.golden.frames import Update
+from olaftest.queue.golden.frames import GoldenUpdate
 from olaftest.queue.golden.reward import Reward
-from olaftest.queue.golden.waiting import Waiting
+from olaftest.queue.golden.waiting import WaitingUpdate
 
 
-def disposition(
-    update: Update, reward: Reward, waiting: Waiting | None, full: bool, compare_rewards: bool
+def update_disposition(
+    update: GoldenUpdate, reward: Reward, waiting: WaitingUpdate | None, full: bool, compare_rewards: bool
 ) -> str:
     """The counter of what becomes of ``update``; ``waiting`` is its index's unlocked update."""
     if waiting is None:

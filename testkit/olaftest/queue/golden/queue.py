@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 from olafctl.queue.registers import BY_NAME, Access, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import Kind, StatusFlag
+from olafctl.wire.layouts import FrameKind, StatusFlag
 from olafctl.wire.modes import Mode
 from olaftest.queue.golden import iswitch, iswitch_async, opportunistic, staleness
-from olaftest.queue.golden.frames import Update, field
+from olaftest.queue.golden.frames import GoldenUpdate, header_field
 from olaftest.queue.golden.reward import Reward
-from olaftest.queue.golden.settings import Index, Step, steps
-from olaftest.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.golden.settings import CommandStep, IndexState, command_steps
+from olaftest.queue.golden.waiting import WaitingUpdate, newer_or_same
 from olaftest.queue.model import Instant, Sidecar
 
 UNPREDICTED = ("cycle", "input_stalls")
@@ -40,13 +40,13 @@ class Unexplained(AssertionError):
 class Arriving:
     """An update whose disposition is decided and which has not arrived to its end."""
 
-    update: Update
+    update: GoldenUpdate
     reward: Reward
     disposition: str
-    slot: Waiting | None
+    slot: WaitingUpdate | None
     """Where it will be, once settled: its own place in line, or the waiting update's."""
     after_locked: bool
-    index: Index
+    index: IndexState
     """Index of its tables; any other one when it is faulty."""
 
 
@@ -67,15 +67,15 @@ class GoldenQueue:
         }
         self.cases: dict[str, int] = {}
         """How often each case that is no counter of its own was met."""
-        self._offered: deque[Update] = deque()
+        self._offered: deque[GoldenUpdate] = deque()
         self._arriving: Arriving | None = None
-        self._line: list[Waiting] = []
-        self._leaving: Waiting | None = None
-        self._begun: deque[Waiting] = deque()
+        self._line: list[WaitingUpdate] = []
+        self._leaving: WaitingUpdate | None = None
+        self._begun: deque[WaitingUpdate] = deque()
         self._seen: dict[int, int] = {}
-        self._indices: dict[int, Index] = {}
-        self._steps: deque[Step] = deque()
-        self.got: Index | None = None
+        self._indices: dict[int, IndexState] = {}
+        self._steps: deque[CommandStep] = deque()
+        self.got: IndexState | None = None
         """What the last GET found."""
         self._owed = 0
         self._owed_at = 0
@@ -86,16 +86,16 @@ class GoldenQueue:
 
     def offer(self, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None = None) -> None:
         """An update is sent to the queue."""
-        self._offered.append(Update.read(sidecar, frame, keeps, self.geometry))
+        self._offered.append(GoldenUpdate.read(sidecar, frame, keeps, self.geometry))
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
         """An ACK passes, whose first 64 bytes are ``header``."""
         if sidecar.index < self.geometry.indices:
             newest = self.index(sidecar.index).newest
             before = newest.version
-            newest.acknowledged(field(header, "weights_version"))
+            newest.acknowledged(header_field(header, "weights_version"))
             older = before is not None and not newer_or_same(newest.version or 0, before, 16)
-            self.note("an older version was believed" if older else "an ACK taught")
+            self.note_case("an older version was believed" if older else "an ACK taught")
 
     def limit_rate(self, rate: int, cycle: int) -> None:
         """The ``rate`` register was written; nothing may be owed by an earlier rate."""
@@ -103,38 +103,38 @@ class GoldenQueue:
 
     def command(self, command: Command, first: int, last: int, settings: IndexSettings) -> None:
         """A command of a good range is written; one before it has ended."""
-        _require(not self._steps, "a command ended before it reached its last index")
-        self._steps.extend(steps(command, first, last, settings))
+        _require_true(not self._steps, "a command ended before it reached its last index")
+        self._steps.extend(command_steps(command, first, last, settings))
 
     def at(self, instant: Instant) -> None:
         """The queue reports an instant. Raises Unexplained when it cannot be."""
         occupancy = self.occupancy
         leaver = self._leaving
         if instant.status:
-            self.statuses.append((occupancy, self._active(instant.cycle)))
+            self.statuses.append((occupancy, self._count_active(instant.cycle)))
         if instant.left:
-            self._leave()
+            self._leave_queue()
         if instant.begun:
-            self._begin(instant.cycle)
+            self._begin_departure(instant.cycle)
         if instant.commanded:
-            _require(bool(self._steps), "a command went on beyond its last index")
-            self._command(self._steps.popleft())
+            _require_true(bool(self._steps), "a command went on beyond its last index")
+            self._apply_command(self._steps.popleft())
         if instant.decided:
-            self._decide(occupancy, leaver)
+            self._decide_update(occupancy, leaver)
         if instant.settled:
-            self._settle(instant.cycle)
+            self._settle_update(instant.cycle)
 
     def next_update(self) -> tuple[Sidecar, bytes]:
         """The sidecar (but for its status) and the bytes of the next update to leave completely."""
-        _require(bool(self._begun), "an update left that never began to")
+        _require_true(bool(self._begun), "an update left that never began to")
         update = self._begun.popleft()
-        _require(update is not self._leaving, "an update left before its last beat was read")
+        _require_true(update is not self._leaving, "an update left before its last beat was read")
         self.counters["out_updates"] += 1
         return update.sidecar, update.frame
 
     def status(self) -> tuple[int, int, int, int]:
         """Occupancy, active clusters, slots and status flags that the next frame out must carry."""
-        _require(bool(self.statuses), "a frame left whose status was never taken")
+        _require_true(bool(self.statuses), "a frame left whose status was never taken")
         occupancy, active = self.statuses.popleft()
         slots = self.geometry.slots
         flags = (StatusFlag.FULL if occupancy == slots else 0) | (
@@ -162,13 +162,13 @@ class GoldenQueue:
         """Slots taken by partial sums."""
         return sum(index.rounds.partial is not None for index in self._indices.values())
 
-    def index(self, number: int) -> Index:
+    def index(self, number: int) -> IndexState:
         """The settings and the rounds of an index."""
-        return self._indices.setdefault(number, Index())
+        return self._indices.setdefault(number, IndexState())
 
     # What follows.
 
-    def _active(self, cycle: int) -> int:
+    def _count_active(self, cycle: int) -> int:
         """Indices counted as active at ``cycle``: a round robin look finds each one's window over."""
         indices = self.geometry.indices
 
@@ -178,46 +178,50 @@ class GoldenQueue:
 
         return sum(sent < cycle <= ends(index, sent) for index, sent in self._seen.items())
 
-    def _leave(self) -> None:
-        _require(self._leaving is not None and self._line[:1] == [self._leaving], "a slot was freed twice")
+    def _leave_queue(self) -> None:
+        _require_true(
+            self._leaving is not None and self._line[:1] == [self._leaving], "a slot was freed twice"
+        )
         del self._line[0]
         self._leaving = None
 
-    def _begin(self, cycle: int) -> None:
-        _require(self._leaving is None, "an update began to leave before the one ahead had left")
-        _require(not self.hold, "an update began to leave against hold")
+    def _begin_departure(self, cycle: int) -> None:
+        _require_true(self._leaving is None, "an update began to leave before the one ahead had left")
+        _require_true(not self.hold, "an update began to leave against hold")
         arriving = self._arriving
         if self._line:
             head = self._line[0]
         else:
-            _require(
+            _require_true(
                 arriving is not None and arriving.disposition == "appended", "an empty queue began to send"
             )
             assert arriving is not None and arriving.slot is not None
             head = arriving.slot
         if arriving is not None and arriving.slot is head:
             self.counters["cut_through"] += 1
-            self.note(f"cut through while {arriving.disposition}")
+            self.note_case(f"cut through while {arriving.disposition}")
         head.begun = True
         self._leaving = head
         self._begun.append(head)
-        self._pay(cycle, head.sidecar.size)
+        self._pay_debt(cycle, head.sidecar.size)
 
-    def _pay(self, cycle: int, size: int) -> None:
+    def _pay_debt(self, cycle: int, size: int) -> None:
         """Lower the debt by the rate for each cycle, to 0 or to what the last frame overpays."""
         if not self.rate:
             return
         paid = min(cycle - self._owed_at, -(-max(self._owed, 0) // self.rate))
         self._owed -= paid * self.rate
-        _require(self._owed <= 0, "an update began to leave faster than the rate")
+        _require_true(self._owed <= 0, "an update began to leave faster than the rate")
         self._owed = max(0, self._owed + (size * 8 << 16)) - self.rate
         self._owed_at = cycle + 1
 
-    def _decide(self, occupancy: int, leaver: Waiting | None) -> None:
-        _require(bool(self._offered) and self._arriving is None, "a disposition was decided for no update")
+    def _decide_update(self, occupancy: int, leaver: WaitingUpdate | None) -> None:
+        _require_true(
+            bool(self._offered) and self._arriving is None, "a disposition was decided for no update"
+        )
         update = self._offered.popleft()
         if update.fault or update.headless:
-            self._arriving = Arriving(update, Reward(0, 0), update.fault or "torn", None, False, Index())
+            self._arriving = Arriving(update, Reward(0, 0), update.fault or "torn", None, False, IndexState())
             return
         index = self.index(update.sidecar.index)
         settings = index.settings
@@ -227,10 +231,12 @@ class GoldenQueue:
         slot = None
         behind = 0
         if settings.stale_enable and not update.aggregated:
-            behind = index.newest.behind(field(update.header, "weights_version"))
+            behind = index.newest.behind(header_field(update.header, "weights_version"))
             shift = staleness.shift_of(behind, self.stale_shifts_high << 32 | self.stale_shifts_low)
-            update = replace(update, gradients=staleness.scaled(update.gradients, shift), weighed=True)
-            self.note("scaled" if shift else "weighed, not scaled")
+            update = replace(
+                update, gradients=staleness.scale_gradients(update.gradients, shift), weighed=True
+            )
+            self.note_case("scaled" if shift else "weighed, not scaled")
         if settings.halted:
             what = "dropped_halted"
         elif behind > settings.stale_bound:
@@ -239,31 +245,31 @@ class GoldenQueue:
             quota_reached = self.accumulating >= self.accumulate_quota
             room = iswitch.Room(self.geometry.members, quota_reached, full)
             if isinstance(index.rounds, iswitch_async.NumberedSums):
-                what = iswitch_async.disposition(update, index.rounds, room)
-                self.note(f"numbered, {iswitch_async.place(update, index.rounds)}")
+                what = iswitch_async.sum_disposition(update, index.rounds, room)
+                self.note_case(f"numbered, {iswitch_async.window_place(update, index.rounds)}")
             else:
-                what = iswitch.disposition(update, index.rounds, room)
+                what = iswitch.round_disposition(update, index.rounds, room)
         elif settings.mode == Mode.FIFO:
             what = "dropped_full" if full else "appended"
         else:
             of_index = self._of_index(update.sidecar.index, leaver)
             slot = next((entry for entry in of_index if not entry.begun), None)
-            what = opportunistic.disposition(update, reward, slot, full, bool(settings.reward_enable))
+            what = opportunistic.update_disposition(update, reward, slot, full, bool(settings.reward_enable))
             after_locked = what == "appended" and any(entry.begun for entry in of_index)
         if what == "appended":
-            slot = Waiting.alone(update, reward, settings.mode == Mode.OLAF)
+            slot = WaitingUpdate.alone(update, reward, settings.mode == Mode.OLAF)
         elif what not in IN_PLACE:
             slot = None
         self._arriving = Arriving(update, reward, what, slot, after_locked, index)
 
-    def _of_index(self, number: int, leaver: Waiting | None) -> list[Waiting]:
+    def _of_index(self, number: int, leaver: WaitingUpdate | None) -> list[WaitingUpdate]:
         """The updates of an index that its table knows of, in line; also one that leaves at this instant."""
         leaving = [leaver] if leaver is not None and leaver not in self._line else []
         return [entry for entry in leaving + self._line if entry.tracked and entry.sidecar.index == number]
 
-    def _settle(self, cycle: int) -> None:
+    def _settle_update(self, cycle: int) -> None:
         arriving = self._arriving
-        _require(arriving is not None, "an update was settled that never arrived")
+        _require_true(arriving is not None, "an update was settled that never arrived")
         assert arriving is not None
         self._arriving = None
         self.counters["in_updates"] += 1
@@ -273,16 +279,16 @@ class GoldenQueue:
                 self.counters[f"dropped_{update.ending}"] += 1
                 return
             self.counters["repaired"] += 1
-            self.note(f"repaired {update.ending} while {what}")
+            self.note_case(f"repaired {update.ending} while {what}")
         self.counters[what] += 1
         if update.fault is None:
             self._seen[update.sidecar.index] = cycle
         if update.fault is None and what != "dropped_halted":
             arriving.index.newest.judged(what == "dropped_stale")
             if what == "dropped_stale" and arriving.index.newest.version is None:
-                self.note("forgotten after stale updates")
+                self.note_case("forgotten after stale updates")
         if arriving.index.settings.mode.sums:
-            self._contribute(arriving)
+            self._add_contribution(arriving)
         elif what == "appended":
             assert slot is not None
             self._line.append(slot)
@@ -290,38 +296,38 @@ class GoldenQueue:
         elif what == "merged":
             assert slot is not None
             newer, saturated = slot.merge(update, arriving.reward)
-            self.note("merged, newer" if newer else "merged, older")
+            self.note_case("merged, newer" if newer else "merged, older")
             self.counters["saturations"] += saturated
         elif slot is not None:
             slot.replace(update, arriving.reward)
 
-    def _contribute(self, arriving: Arriving) -> None:
+    def _add_contribution(self, arriving: Arriving) -> None:
         """A contribution is in: it begins or joins its index' round, and may be the last one missing."""
         rounds, update = arriving.index.rounds, arriving.update
         if arriving.disposition in ("appended", "dropped_superseded"):
-            sum_of_one = Waiting.alone(update, arriving.reward, tracked=False)
+            sum_of_one = WaitingUpdate.alone(update, arriving.reward, tracked=False)
             sum_of_one.aggregate()
             rounds.start(update, sum_of_one)
         elif arriving.disposition == "merged":
             assert rounds.partial is not None
             newer, saturated = rounds.partial.merge(update, arriving.reward)
             rounds.add(update)
-            self.note("contributed, newer" if newer else "contributed, older")
+            self.note_case("contributed, newer" if newer else "contributed, older")
             self.counters["saturations"] += saturated
         else:
             return
         if rounds.complete(arriving.index.settings.threshold):
-            self._release(rounds, "released by the last contribution")
+            self._release_sum(rounds, "released by the last contribution")
 
-    def _release(self, rounds: iswitch.Rounds, case: str) -> None:
-        self.note(case)
+    def _release_sum(self, rounds: iswitch.Rounds, case: str) -> None:
+        self.note_case(case)
         released = rounds.release()
-        released.sidecar = replace(released.sidecar, kind=Kind.RESULT)
+        released.sidecar = replace(released.sidecar, kind=FrameKind.RESULT)
         self._line.append(released)
 
-    def _command(self, step: Step) -> None:
+    def _apply_command(self, step: CommandStep) -> None:
         """A command at one index of its range."""
-        self.note(f"command {step.command.name}")
+        self.note_case(f"command {step.command.name}")
         index = self.index(step.index)
         rounds = index.rounds
         match step.command:
@@ -331,17 +337,17 @@ class GoldenQueue:
                 index.newest.forget()
                 if rounds.partial is not None and afresh:
                     self.counters["dropped_reset"] += 1
-                    self.note("discarded by SET")
+                    self.note_case("discarded by SET")
                 elif not afresh and not step.settings.halted and rounds.complete(step.settings.threshold):
-                    self._release(rounds, "released by SET")
+                    self._release_sum(rounds, "released by SET")
             case Command.FBCAST:
                 if rounds.partial is not None:
                     self.counters["forced"] += 1
-                    self._release(rounds, "released by FBCAST")
+                    self._release_sum(rounds, "released by FBCAST")
             case Command.RESET:
                 if rounds.partial is not None:
                     self.counters["dropped_reset"] += 1
-                    self.note("discarded by RESET")
+                    self.note_case("discarded by RESET")
                 rounds.reset()
                 index.newest.forget()
             case Command.GET:
@@ -349,12 +355,12 @@ class GoldenQueue:
                 copied = replace(rounds, members=set(rounds.members), partial=partial)
                 self.got = replace(index, rounds=copied, newest=replace(index.newest))
 
-    def note(self, case: str) -> None:
+    def note_case(self, case: str) -> None:
         """Count a case."""
         self.cases[case] = self.cases.get(case, 0) + 1
 
 
-def _require(holds: bool, otherwise: str) -> None:
+def _require_true(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Unexplained(otherwise)
 

@@ -11,7 +11,7 @@ Number = Fraction | float
 Rank = tuple[int, Number]
 
 
-def number(bits: int) -> Number | None:
+def binary32_value(bits: int) -> Number | None:
     """The value of binary32 bits; None for NaN."""
     value = float(np.uint32(bits).view(np.float32))
     if math.isnan(value):
@@ -19,12 +19,12 @@ def number(bits: int) -> Number | None:
     return value if math.isinf(value) else Fraction(value)
 
 
-def _rank(value: Number | None) -> Rank:
+def _rank_value(value: Number | None) -> Rank:
     """NaN below every number."""
     return (0, Fraction(0)) if value is None else (1, value)
 
 
-def _sum(left: Number | None, right: Number | None) -> Number | None:
+def _add_rewards(left: Number | None, right: Number | None) -> Number | None:
     if left is None or right is None:
         return None
     if isinstance(left, Fraction) and isinstance(right, Fraction):
@@ -42,12 +42,16 @@ class Reward:
 
     @property
     def rank(self) -> Rank:
-        return _rank(number(self.bits))
+        return _rank_value(binary32_value(self.bits))
 
     def above(self, waiting: "Reward") -> bool:
         """Whether it exceeds the waiting update's by more than the threshold."""
-        return self.rank > _rank(_sum(number(waiting.bits), number(waiting.threshold)))
+        return self.rank > _rank_value(
+            _add_rewards(binary32_value(waiting.bits), binary32_value(waiting.threshold))
+        )
 
     def below(self, waiting: "Reward") -> bool:
         """Whether it falls short of the waiting update's by more than the threshold."""
-        return self.rank < _rank(_sum(number(waiting.bits), number(waiting.threshold ^ 0x80000000)))
+        return self.rank < _rank_value(
+            _add_rewards(binary32_value(waiting.bits), binary32_value(waiting.threshold ^ 0x80000000))
+        )

@@ -10,7 +10,7 @@ from olaftest.queue.golden.staleness import Newest
 
 
 @dataclass
-class Index:
+class IndexState:
     """One index: its settings, its rounds, and which version of its weights is the newest."""
 
     settings: IndexSettings = field(default_factory=IndexSettings)
@@ -25,7 +25,7 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Step:
+class CommandStep:
     """A command at one index of its range."""
 
     command: Command
@@ -34,7 +34,7 @@ class Step:
     """The staged ones; only SET applies them."""
 
 
-def steps(command: Command, first: int, last: int, settings: IndexSettings) -> list[Step]:
+def command_steps(command: Command, first: int, last: int, settings: IndexSettings) -> list[CommandStep]:
     """A command index by index, in order."""
     end = first if command is Command.GET else last
-    return [Step(command, index, settings) for index in range(first, end + 1)]
+    return [CommandStep(command, index, settings) for index in range(first, end + 1)]

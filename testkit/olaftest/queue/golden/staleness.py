@@ -61,7 +61,7 @@ def shift_of(staleness: int, shifts: int) -> int:
     return shifts >> 4 * staleness.bit_length() & 0xF
 
 
-def scaled(gradients: Gradients, shift: int) -> Gradients:
+def scale_gradients(gradients: Gradients, shift: int) -> Gradients:
     """Times 2^-shift: what would be subnormal, or was, is zero of its sign; infinities and NaN stay."""
     if shift == 0:
         return gradients

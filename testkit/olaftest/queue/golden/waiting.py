@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from olafctl.wire.layouts import Flag
-from olaftest.queue.golden.frames import Gradients, Update, field, with_fields, without_checksum
+from olaftest.queue.golden.frames import GoldenUpdate, Gradients, header_field, with_fields, without_checksum
 from olaftest.queue.golden.reward import Reward
 from olaftest.queue.model import Sidecar
 
@@ -13,7 +13,7 @@ COUNT_LIMIT = 65535
 _CANONICAL_NAN = np.uint32(0x7FC00000)
 
 
-def add(left: Gradients, right: Gradients) -> Gradients:
+def add_gradients(left: Gradients, right: Gradients) -> Gradients:
     """binary32 sums, each NaN the canonical quiet one."""
     with np.errstate(all="ignore"):
         total = left + right
@@ -26,14 +26,14 @@ def newer_or_same(one: int, other: int, bits: int) -> bool:
     return (one - other) % (1 << bits) < 1 << bits - 1
 
 
-def _versions(one: bytes, other: bytes) -> tuple[int, int]:
+def _sum_versions(one: bytes, other: bytes) -> tuple[int, int]:
     """``weights_version`` of the sum of two updates, and its flag SUMMED.
 
     Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of
     the versions in it, so what is left is the other's oldest.
     """
-    versions = [field(header, "weights_version") for header in (one, other)]
-    sums = [bool(field(header, "flags") & Flag.SUMMED) for header in (one, other)]
+    versions = [header_field(header, "weights_version") for header in (one, other)]
+    sums = [bool(header_field(header, "flags") & Flag.SUMMED) for header in (one, other)]
     if all(sums):
         return sum(versions) % (1 << 16), Flag.SUMMED
     if any(sums):
@@ -41,13 +41,13 @@ def _versions(one: bytes, other: bytes) -> tuple[int, int]:
     return versions[1] if newer_or_same(versions[0], versions[1], 16) else versions[0], 0
 
 
-def _marked(header: bytes) -> bytes:
+def _mark_header(header: bytes) -> bytes:
     """``header`` as that of a sum."""
-    return without_checksum(with_fields(header, flags=field(header, "flags") | Flag.AGGREGATED))
+    return without_checksum(with_fields(header, flags=header_field(header, "flags") | Flag.AGGREGATED))
 
 
 @dataclass(eq=False)
-class Waiting:
+class WaitingUpdate:
     """An update in the queue, perhaps the sum of several."""
 
     sidecar: Sidecar
@@ -62,10 +62,10 @@ class Waiting:
     """It has begun to leave."""
 
     @classmethod
-    def alone(cls, update: Update, reward: Reward, tracked: bool) -> "Waiting":
+    def alone(cls, update: GoldenUpdate, reward: Reward, tracked: bool) -> "WaitingUpdate":
         """The update as it waits by itself."""
         by = None if update.aggregated else update.sidecar.worker
-        header = _marked(update.header) if update.weighed else update.header
+        header = _mark_header(update.header) if update.weighed else update.header
         return cls(update.sidecar, header, update.gradients, reward, by, tracked)
 
     @property
@@ -74,36 +74,40 @@ class Waiting:
 
     @property
     def count(self) -> int:
-        return field(self.header, "count")
+        return header_field(self.header, "count")
 
     def aggregate(self) -> None:
         """Mark it as a sum, also when it is of one update."""
-        self.header = _marked(self.header)
+        self.header = _mark_header(self.header)
         self.replaceable_by = None
 
-    def replace(self, update: Update, reward: Reward) -> None:
+    def replace(self, update: GoldenUpdate, reward: Reward) -> None:
         """``update`` takes its place in line."""
-        alone = Waiting.alone(update, reward, self.tracked)
+        alone = WaitingUpdate.alone(update, reward, self.tracked)
         self.sidecar, self.header, self.gradients = alone.sidecar, alone.header, alone.gradients
         self.reward, self.replaceable_by = alone.reward, alone.replaceable_by
 
-    def merge(self, update: Update, reward: Reward) -> tuple[bool, bool]:
+    def merge(self, update: GoldenUpdate, reward: Reward) -> tuple[bool, bool]:
         """Add ``update``; whether it was the newer, and whether the count stopped at its limit."""
-        count = self.count + field(update.header, "count")
+        count = self.count + header_field(update.header, "count")
         if reward.rank > self.reward.rank:
             self.reward = reward
-        weights_version, summed = _versions(update.header, self.header)
-        newer = newer_or_same(field(update.header, "gen_time"), field(self.header, "gen_time"), 48)
+        weights_version, summed = _sum_versions(update.header, self.header)
+        newer = newer_or_same(
+            header_field(update.header, "gen_time"), header_field(self.header, "gen_time"), 48
+        )
         if newer:
             self.sidecar, self.header = update.sidecar, update.header
         merged = {
             "count": min(count, COUNT_LIMIT),
             "reward": self.reward.bits,
             "weights_version": weights_version,
-            "flags": field(self.header, "flags") & ~Flag.SUMMED | summed | Flag.AGGREGATED,
+            "flags": header_field(self.header, "flags") & ~Flag.SUMMED | summed | Flag.AGGREGATED,
         }
         self.header = without_checksum(with_fields(self.header, **merged))
         # What did not arrive adds nothing: -0 leaves every number as it is.
-        self.gradients = add(self.gradients, np.where(update.arrived, update.gradients, np.float32("-0.0")))
+        self.gradients = add_gradients(
+            self.gradients, np.where(update.arrived, update.gradients, np.float32("-0.0"))
+        )
         self.replaceable_by = None
         return newer, count > COUNT_LIMIT

@@ -12,7 +12,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olafctl.network import interfaces
 from olaflab.papers.artos import link
-from olaflab.papers.artos.store import Client
+from olaflab.papers.artos.store import StoreClient
 from olafswitch.errors import OlafError
 from olafswitch.ports.namespace import HOME
 
@@ -22,11 +22,11 @@ def test_advantages_begin_before_the_observations_are_there() -> None:
     if why := interfaces.why_not():
         pytest.skip(why)
     from olaflab.papers.artos import ways
-    from olaflab.papers.artos.over_link import pair
+    from olaflab.papers.artos.over_link import start_pair
 
     rest = ways.BYTES / link.RATE
-    with pair() as both:
-        found = [both.stage(0.02, 0.03, 1) for _ in range(2)]
+    with start_pair() as both:
+        found = [both.carry_stages(0.02, 0.03, 1) for _ in range(2)]
     for each in found:
         assert 0 < each.begun < each.there < each.learnt
         assert each.there - each.begun > 0.8 * rest  # the link lets them by no faster
@@ -36,7 +36,7 @@ def test_advantages_begin_before_the_observations_are_there() -> None:
 
 def test_links_without_permission_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interfaces, "why_not", lambda: "making interfaces needs root")
-    with pytest.raises(OlafError, match=r"needs root \(run it with sudo\)"), link.machines("one"):
+    with pytest.raises(OlafError, match=r"needs root \(run it with sudo\)"), link.make_machines("one"):
         pass
 
 
@@ -44,13 +44,13 @@ def test_links_without_permission_are_reported(monkeypatch: pytest.MonkeyPatch) 
 def redis() -> Iterator[int]:
     """A server that knows lists, by RESP 2 as Redis documents it; its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=_serve, args=(listener,), daemon=True)
+        thread = threading.Thread(target=_serve_lists, args=(listener,), daemon=True)
         thread.start()
         yield int(listener.getsockname()[1])
     thread.join(10)
 
 
-def _serve(listener: socket.socket) -> None:
+def _serve_lists(listener: socket.socket) -> None:
     connection, _ = listener.accept()
     kept: list[bytes] = []
     with connection, connection.makefile("rwb") as stream:
@@ -74,14 +74,14 @@ def _serve(listener: socket.socket) -> None:
 
 
 def test_blocks_return_in_order_and_a_stores_refusal_is_reported(redis: int) -> None:
-    client = Client("127.0.0.1", redis)
+    client = StoreClient("127.0.0.1", redis)
     blocks = np.random.default_rng(1).integers(0, 255, (2, 300, 7), np.uint8)
     for block in blocks:
-        client.push(b"blocks", block)
+        client.push_block(b"blocks", block)
     into = np.zeros((300, 7), np.uint8)
     for block in blocks:
-        client.pop(b"blocks", into)
+        client.pop_block(b"blocks", into)
         assert (into == block).all()
     with pytest.raises(OlafError, match="ERR no such list"):
-        client.push(b"other", blocks[0])
+        client.push_block(b"other", blocks[0])
     client.close()

@@ -16,18 +16,18 @@ from olaflab.papers.artos.tables import T6
 
 
 def test_two_trainings_take_the_cores_in_turn() -> None:
-    on_cores, beside = two.modelled(T6, seeds=5)
+    on_cores, beside = two.model_two(T6, seeds=5)
     assert beside.longer.mean < two.PAPER < on_cores.longer.mean < 10
     assert on_cores.one < 0.6 and 0.95 < on_cores.two <= 1
-    (alone, no_noise) = two.modelled(T6, noise=0.0, seeds=2)
-    assert alone.alone == pytest.approx(T6.artos(16), rel=0.01)
+    (alone, no_noise) = two.model_two(T6, noise=0.0, seeds=2)
+    assert alone.alone == pytest.approx(T6.artos_iteration(16), rel=0.01)
     assert no_noise.longer.mean == pytest.approx(0.0, abs=0.5)  # both fit, if nothing is late
 
 
 def test_actors_of_two_trainings_never_play_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two, "_REAL_UPDATES", 2)
     monkeypatch.setattr(two, "_TURN", 0.02)
-    found = two.measured(2)
+    found = two.measure_two(2)
     assert found.alone > 2 * 0.02  # the turns of two actors
     assert 0 < found.one < found.two <= 1
 
@@ -47,18 +47,18 @@ def test_actors_that_were_there_start_no_process(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Children, "start", started)
     monkeypatch.setattr(figure16, "_update", updated)
-    figure16.measured(2, turn=0.01)
+    figure16.measure_step_up(2, turn=0.01)
     new = ["update", 0, 1, "update", 2, 3, "update"]
     asleep = [0, 1, 2, 3, "update", "update", "update"]
     assert happened == 2 * (new + asleep)
 
 
 def test_only_ray_waits_for_new_actors() -> None:
-    updates = figure16.updates(T6)
+    updates = figure16.model_updates(T6)
     assert sum(each.ray.whole for each in updates) == pytest.approx(245.63, rel=0.05)  # table 6
     assert sum(each.artos.whole for each in updates) == pytest.approx(208.25, rel=0.05)
     assert [number for number, each in enumerate(updates) if each.ray.start] == list(range(5, 40, 5))
     assert max(each.artos.start for each in updates) == pytest.approx(T6.restore)
     drawing = plotting.new_figure(8, 4)
-    figure16.draw({"rows": [asdict(each) for each in updates]}, drawing)
+    figure16.draw_updates({"rows": [asdict(each) for each in updates]}, drawing)
     assert len(drawing.axes) == 2

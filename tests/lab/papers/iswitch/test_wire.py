@@ -21,7 +21,7 @@ def test_on_a_held_link_the_engine_is_first_and_the_server_last(
     if reason := why_not("software") or interfaces.why_not():
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    found = wire.measure(["software"], 2, 2, print)
+    found = wire.measure_wire(["software"], 2, 2, print)
     times = {way: min(several) for way, several in found["ms"]["software"]["DDPG"].items()}
     assert times["iSW"] < times["PS"] and times["AR"] < times["PS"]
     assert times["PS"] > 0.8 * 1000 * 5 * 8 * found["bytes"]["DDPG"] / (1e6 * wire.RATE)

@@ -19,13 +19,13 @@ from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.control.serving import parameter_server
 from olafctl.targets.interface import TimedFrame, of_root
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
-from olaflab.papers.marl.examples import example
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.papers.marl.examples import load_example
+from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaftest.frames import OlafFrame
-from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
+from tests.lab.training.cosim.conftest import Recorded, TwinLab, deployed
 
 # A testbed's usual geometry, which many tests have built: it has a slot for each of the eight indices in use,
 # so that no agent's updates are dropped for another's. Networks of 4 hidden units fit two segments.
@@ -59,18 +59,18 @@ class Hunt:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with deployed(load(Path("hunt.yaml"), TESTBED), tmp_path_factory.mktemp("hunt") / "bed") as found:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
+    with deployed(load_testbed(Path("hunt.yaml"), TESTBED), tmp_path_factory.mktemp("hunt") / "bed") as found:
         yield found
 
 
-def hunted(lab: Lab, seed: int) -> Hunt:
+def run_hunt(lab: TwinLab, seed: int) -> Hunt:
     """Machines that play a round, improve and offer all of their agents, and are busy for a while."""
-    maddpg, particles = example("maddpg"), example("particles")
+    maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     session = Recorded(lab.running.virtual_time())
     network = VirtualNetwork(EngineMedium(session, lab.testbed))
-    host, number = address(lab.testbed.parameter_servers[0])
+    host, number = address_of(lab.testbed.parameter_servers[0])
     server = parameter_server(lab.testbed, f"{host}:{number}", Plain, port=network.port((host, number)))
     left = [ROUNDS, ROUNDS]
 
@@ -84,7 +84,7 @@ def hunted(lab: Lab, seed: int) -> Hunt:
         for machine in range(len(left)):
             game = particles.Tag(3, WORLDS, np.random.default_rng(10 * seed + machine))
             team = maddpg.Team(game, maddpg.Settings(**SETTINGS), 10 * seed + machine)
-            ports = [network.port(address(cluster.workers[machine])) for cluster in lab.testbed.clusters]
+            ports = [network.port(address_of(cluster.workers[machine])) for cluster in lab.testbed.clusters]
             links = maddpg.attach(team, f"{host}:{number}", ports, actors_only=False, seed=machine)
             turn(machine, maddpg.train(team, ROUNDS * WORLDS, links))
         network.run(stop=lambda: not any(left))
@@ -94,11 +94,11 @@ def hunted(lab: Lab, seed: int) -> Hunt:
 
 
 @pytest.fixture(scope="module")
-def hunt(lab: Lab) -> Hunt:
-    return hunted(lab, 1)
+def hunt(lab: TwinLab) -> Hunt:
+    return run_hunt(lab, 1)
 
 
-def updates(testbed: Testbed, frames: list[TimedFrame]) -> dict[tuple[str, int], list[OlafFrame]]:
+def collect_updates(testbed: Testbed, frames: list[TimedFrame]) -> dict[tuple[str, int], list[OlafFrame]]:
     """Collect updates by cluster and segment."""
     clusters = {worker.ip: cluster.name for cluster in testbed.clusters for worker in cluster.workers}
     found: dict[tuple[str, int], list[OlafFrame]] = defaultdict(list)
@@ -109,9 +109,9 @@ def updates(testbed: Testbed, frames: list[TimedFrame]) -> dict[tuple[str, int],
     return found
 
 
-def test_only_updates_of_the_same_agent_merge(lab: Lab, hunt: Hunt) -> None:
+def test_only_updates_of_the_same_agent_merge(lab: TwinLab, hunt: Hunt) -> None:
     """Each frame that left is, bit for bit, the sum of updates of its own agent in the order they came."""
-    sent, out = (updates(lab.testbed, frames) for frames in (hunt.entered, hunt.left))
+    sent, out = (collect_updates(lab.testbed, frames) for frames in (hunt.entered, hunt.left))
     assert set(out) == {(cluster.name, n) for cluster in lab.testbed.clusters for n in (0, 1)}
     merged = 0
     for place, frames in out.items():
@@ -132,7 +132,7 @@ def test_every_agents_updates_arrive_behind_the_slow_output(hunt: Hunt) -> None:
     assert hunt.counted["in_updates"] == sum(each.updates for each in hunt.served.values()) + lost
 
 
-def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab, hunt: Hunt) -> None:
-    again, other = hunted(lab, 1), hunted(lab, 2)
+def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: TwinLab, hunt: Hunt) -> None:
+    again, other = run_hunt(lab, 1), run_hunt(lab, 2)
     assert (again.entered, again.left) == (hunt.entered, hunt.left)
     assert other.left != hunt.left

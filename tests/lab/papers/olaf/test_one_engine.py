@@ -7,13 +7,13 @@ pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)
 
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf import one_engine, table1
-from olaflab.papers.olaf.one_engine import G, make_load, make_plan, replay
+from olaflab.papers.olaf.one_engine import G, make_load, make_plan, replay_plan
 
 
 def test_every_update_of_the_recorded_training_has_one_outcome() -> None:
     wanted = make_load(4, 1)
     for mode in (Mode.FIFO, Mode.OLAF):
-        found = replay(make_plan(wanted), wanted.frame_bytes, mode, 20 * G)
+        found = replay_plan(make_plan(wanted), wanted.frame_bytes, mode, 20 * G)
         assert found.sent == 27 * 500 == found.received + found.merged + found.replaced + found.lost
         assert sum(count * frames for count, frames in found.counts.items()) == found.received + found.merged
 
@@ -26,7 +26,7 @@ def test_all_together_the_counts_are_those_of_the_twin() -> None:
         (found.received, found.merged, found.replaced)
         for rate in (40, 20)
         for mode in (Mode.FIFO, Mode.OLAF)
-        for found in (replay(plan, wanted.frame_bytes, mode, rate * G),)
+        for found in (replay_plan(plan, wanted.frame_bytes, mode, rate * G),)
     ]
     assert seen == [(5730, 0, 0), (5721, 7700, 42), (3138, 0, 0), (3129, 9998, 48)]
 

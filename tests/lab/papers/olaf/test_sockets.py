@@ -15,12 +15,12 @@ def test_workers_hold_back_only_with_transmission_control(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from olafctl.control.store import all_names
-    from olaflab.papers.olaf.sockets import CLUSTERS, Load, measure
+    from olaflab.papers.olaf.sockets import CLUSTERS, SocketLoad, measure_sockets
 
     state: Path = tmp_path_factory.mktemp("s")
     monkeypatch.setenv("OLAF_STATE", str(state))
-    without, controlled = measure(Load(0.1, 3.0, 0.0, 10.0, 2.0), lambda step: None)
-    assert (without.share, without.probability) == (1.0, 1.0)
+    without, controlled = measure_sockets(SocketLoad(0.1, 3.0, 0.0, 10.0, 2.0), lambda step: None)
+    assert (without.sent_share, without.probability) == (1.0, 1.0)
     assert without.lost > 0
     assert controlled.sent < controlled.offered
     assert controlled.probability < 1.0

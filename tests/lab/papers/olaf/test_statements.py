@@ -15,7 +15,7 @@ from olaf.policies import RATE, Synchronous
 from olaf.transport.segments import Segments
 
 from olaflab.papers.olaf import speedup, strategies
-from olaflab.papers.olaf.lab import Run
+from olaflab.papers.olaf.lab import TwinRun
 from olaflab.papers.olaf.strategies import GRID, PERIODIC, PLAIN, SYNCHRONOUS
 from olaflab.papers.summary import Summary
 from tests.targets.conftest import quietly
@@ -28,7 +28,7 @@ def test_figure_7_is_judged_by_the_interval_and_not_by_the_mean() -> None:
     levels = {40: 1.0, 20: 1.1, 5: 1.11}
     found = {(rate, case.name): level + seeds for rate, level in levels.items() for case in speedup.CASES}
     found[5, speedup.CASES[1].name] = 1.13 + seeds[::-1]
-    holds = dict(speedup._statements(found))
+    holds = dict(speedup._judge_statements(found))
     olaf = {text.removeprefix("Olaf").lstrip(", :"): met for text, met in holds.items() if text[4] in ",:"}
     assert olaf["40 Gb/s: faster than FIFO, by 0.01 ± 0.04"] == "not shown", "its mean is above 1"
     assert olaf["20 Gb/s: faster than FIFO, by 0.11 ± 0.04"] == "holds"
@@ -42,7 +42,7 @@ class Twin:
     def __init__(self) -> None:
         self.trained = 0
 
-    def train(self, queue: Any, plan: Any) -> Run:
+    def train(self, queue: Any, plan: Any) -> TwinRun:
         self.trained += 1
         policy = plan.policy(np.zeros(4, np.float32), Segments(4, 1))
         factor = float(policy.rate) / RATE
@@ -52,10 +52,10 @@ class Twin:
         speed = 2.0 if isinstance(policy, Synchronous) else 1.0
         rewards = [-200.0] * (UPDATES // 2) + [end] * (UPDATES - UPDATES // 2)
         blocks = [[speed * (number + 1), reward] for number, reward in enumerate(rewards)]
-        return Run(rewards, [1.0] * UPDATES, 1, 1, 1, 0, 0, 0, 0.1, blocks)
+        return TwinRun(rewards, [1.0] * UPDATES, 1, 1, 1, 0, 0, 0, 0.1, blocks)
 
 
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Summary, Summary, Twin]:
+def make_summaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Summary, Summary, Twin]:
     twin = Twin()
     monkeypatch.setattr(strategies, "lab", lambda *_: nullcontext(twin))
     equal = strategies.compare_equal_steps(UPDATES, SEEDS, tmp_path, quietly)
@@ -65,14 +65,14 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Summary, Summ
 def test_with_as_large_a_step_in_all_the_averaging_strategies_have_eight_times_the_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    equal, grid, twin = made(tmp_path, monkeypatch)
+    equal, grid, twin = make_summaries(tmp_path, monkeypatch)
     assert [row[:2] for row in equal.rows] == [(PLAIN, "1"), (SYNCHRONOUS, "8"), (PERIODIC, "8")]
     assert twin.trained == SEEDS * sum(map(len, GRID.values())), "the grid shares the others' runs"
     assert [row[1] for row in grid.rows if row[0] == SYNCHRONOUS] == ["4", "8", "16"]
 
 
 def test_a_seed_does_not_choose_its_own_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, grid, _ = made(tmp_path, monkeypatch)
+    _, grid, _ = make_summaries(tmp_path, monkeypatch)
     (table,) = grid.tables
     (synchronous,) = (row for row in table.rows if row[0] == SYNCHRONOUS)
     assert synchronous[1] == "16", "the best of the other seeds, also for the one that is best with 4"
@@ -82,15 +82,15 @@ def test_a_seed_does_not_choose_its_own_rate(tmp_path: Path, monkeypatch: pytest
 def test_the_time_to_a_reward_is_that_of_seeds_in_which_both_get_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    equal, _, _ = made(tmp_path, monkeypatch)
+    equal, _, _ = make_summaries(tmp_path, monkeypatch)
     sooner = {text: met for text, met in equal.verdicts.items() if "sooner than synchronous" in text}
     ((text, met),) = sooner.items()
     assert met == "holds" and text.endswith("s, in 3 of 4 seeds")
 
 
 def test_a_reward_that_is_never_reached_takes_for_ever() -> None:
-    run = Run([], [], 0, 0, 0, 0, 0, 0, 0.0, [[1.0, -9.0], [2.0, 3.0], [3.0, 3.0], [4.0, 3.0]])
+    run = TwinRun([], [], 0, 0, 0, 0, 0, 0, 0.0, [[1.0, -9.0], [2.0, 3.0], [3.0, 3.0], [4.0, 3.0]])
     assert strategies.seconds_to(run, 3.0) == 4.0
     assert strategies.seconds_to(run, -1.0) == 3.0
     assert strategies.seconds_to(run, 4.0) == float("inf")
-    assert strategies.seconds_to(Run([], [], 0, 0, 0, 0, 0, 0, 0.0), 0.0) == float("inf")
+    assert strategies.seconds_to(TwinRun([], [], 0, 0, 0, 0, 0, 0, 0.0), 0.0) == float("inf")

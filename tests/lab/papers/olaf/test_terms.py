@@ -11,13 +11,13 @@ from olaf.policies import Asynchronous
 
 from olafctl.wire.modes import Mode
 from olaflab.papers import congested
-from olaflab.papers.congested import Pacing, Run, Setting, System
+from olaflab.papers.congested import OutputRun, Pacing, Setting, System
 from olaflab.papers.figure import Effort, Points
 from olaflab.papers.olaf import terms
-from tests.lab.training.cosim.conftest import Lab, deployed
+from tests.lab.training.cosim.conftest import TwinLab, deployed
 from tests.targets.conftest import quietly, why_not
 
-CASE = terms.Case(4, 0.25)
+CASE = terms.TermsCase(4, 0.25)
 QUARTER = Setting("terms", *CASE, 0.6)
 
 
@@ -41,22 +41,22 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
 
 
-def compared(folder: Path) -> Points:
-    return terms.run(Effort(quietly, 1, folder=folder), (CASE,), 0.3, "twin")
+def run_comparison(folder: Path) -> Points:
+    return terms.run_terms(Effort(quietly, 1, folder=folder), (CASE,), 0.3, "twin")
 
 
 @pytest.mark.usefixtures("state")
 def test_the_comparison_repeats_from_its_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, again = compared(tmp_path / "a"), compared(tmp_path / "b")
+    first, again = run_comparison(tmp_path / "a"), run_comparison(tmp_path / "b")
     assert first["lines"] == again["lines"]
     assert first["columns"]["return"].tolist() == again["columns"]["return"].tolist()
 
-    def untrained(*_: object) -> Run:
+    def untrained(*_: object) -> OutputRun:
         raise AssertionError("a finished run was made again")
 
     monkeypatch.setattr(congested, "train", untrained)
-    assert compared(tmp_path / "a")["lines"] == first["lines"]
-    section = terms.show(first)
+    assert run_comparison(tmp_path / "a")["lines"] == first["lines"]
+    section = terms.show_terms(first)
     names = [row[1] for row in section.tables["summary"].rows]
     assert names == ["FIFO", "FIFO, best rate", "FIFO, workers add up, best rate", terms.OLAF, terms.FREE]
     assert {row[2] for row in section.tables["summary"].rows} <= {"× 1", "× 2"}
@@ -66,12 +66,12 @@ def test_the_comparison_repeats_from_its_seeds(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.fixture(scope="module")
-def lab(small: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with deployed(congested.testbed(4), tmp_path_factory.mktemp("terms") / "bed") as found:
+def lab(small: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
+    with deployed(congested.make_testbed(4), tmp_path_factory.mktemp("terms") / "bed") as found:
         yield found
 
 
-def test_workers_that_add_up_fill_a_fifo_and_lose_nothing(lab: Lab) -> None:
+def test_workers_that_add_up_fill_a_fifo_and_lose_nothing(lab: TwinLab) -> None:
     systems = (System("", Mode.FIFO, Asynchronous, control=False, adding=adding) for adding in (False, True))
     fifo, adding = (congested.train(lab.running, lab.testbed, each, QUARTER, 1) for each in systems)
     assert fifo.lost > 0.5 * fifo.gradients

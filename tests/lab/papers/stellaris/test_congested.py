@@ -11,9 +11,9 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olaflab.papers import congested
-from olaflab.papers.congested import PRICE, SYSTEMS, Run, Setting, System
+from olaflab.papers.congested import PRICE, SYSTEMS, OutputRun, Setting, System
 from olaflab.papers.stellaris import outputs
-from tests.lab.training.cosim.conftest import Lab, deployed
+from tests.lab.training.cosim.conftest import TwinLab, deployed
 from tests.targets.conftest import quietly, why_not
 
 FIXED = Setting("Olaf + Stellaris at the server", 4, 0.25, 1.2)
@@ -28,17 +28,17 @@ def slots() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def lab(slots: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with deployed(congested.testbed(4), tmp_path_factory.mktemp("congested") / "bed") as found:
+def lab(slots: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
+    with deployed(congested.make_testbed(4), tmp_path_factory.mktemp("congested") / "bed") as found:
         yield found
 
 
-def run(lab: Lab, setting: Setting) -> Run:
+def train_setting(lab: TwinLab, setting: Setting) -> OutputRun:
     return congested.train(lab.running, lab.testbed, SYSTEMS[setting.system], setting, 1)
 
 
-def test_learners_that_follow_the_network_cost_less(lab: Lab) -> None:
-    fixed, auto, again = (run(lab, replace(FIXED, auto=auto)) for auto in (False, True, True))
+def test_learners_that_follow_the_network_cost_less(lab: TwinLab) -> None:
+    fixed, auto, again = (train_setting(lab, replace(FIXED, auto=auto)) for auto in (False, True, True))
     assert auto == again
     assert auto.weights != fixed.weights
     assert fixed.admitted == 4
@@ -54,8 +54,8 @@ def test_learners_that_follow_the_network_cost_less(lab: Lab) -> None:
     assert fixed.invoked == pytest.approx(fixed.reserved, rel=1e-3)
 
 
-def test_every_system_learns_and_only_merging_loses_nothing(lab: Lab) -> None:
-    runs = {name: run(lab, replace(FIXED, system=name)) for name in SYSTEMS}
+def test_every_system_learns_and_only_merging_loses_nothing(lab: TwinLab) -> None:
+    runs = {name: train_setting(lab, replace(FIXED, system=name)) for name in SYSTEMS}
     lost = {name: found.lost / found.gradients for name, found in runs.items()}
     assert lost.pop("FIFO + Stellaris") > 0.5
     assert max(lost.values()) < 0.1
@@ -72,7 +72,7 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(outputs, "OUTPUTS", (0.25,))
     made, train = list[Setting](), congested.train
 
-    def counted(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> Run:
+    def counted(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> OutputRun:
         made.append(setting)
         if len(made) == 4:
             raise KeyboardInterrupt
@@ -80,11 +80,11 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(congested, "train", counted)
     with pytest.raises(KeyboardInterrupt):
-        outputs.figure([2], 2, 0.3, 1, 1, tmp_path, quietly)
-    found = outputs.figure([2], 2, 0.3, 1, 1, tmp_path, quietly)
+        outputs.compare_outputs([2], 2, 0.3, 1, 1, tmp_path, quietly)
+    found = outputs.compare_outputs([2], 2, 0.3, 1, 1, tmp_path, quietly)
     settings = len(SYSTEMS) + len(outputs.FOLLOWED)
     assert len(made) == settings + 1  # the one that was interrupted, again
-    assert outputs.figure([2], 2, 0.3, 1, 1, tmp_path, quietly).points == found.points
+    assert outputs.compare_outputs([2], 2, 0.3, 1, 1, tmp_path, quietly).points == found.points
     assert len(made) == settings + 1
     assert len(found.rows) == len(SYSTEMS)
     assert len(found.points) == settings

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from olafctl.targets.interface import Advanced, Running, Spent, TimedFrame, VirtualTime
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from tests.targets.conftest import started, why_not
 
 
 @dataclass
-class Lab:
+class TwinLab:
     """A running, programmed twin."""
 
     running: Running
@@ -22,20 +22,20 @@ class Lab:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
     pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
-    testbed = load(Path(__file__).with_name("testbed.yaml"))
+    testbed = load_testbed(Path(__file__).with_name("testbed.yaml"))
     with deployed(testbed, tmp_path_factory.mktemp("cosim") / "bed") as found:
         yield found
 
 
 @contextmanager
-def deployed(testbed: Testbed, state: Path) -> Iterator[Lab]:
+def deployed(testbed: Testbed, state: Path) -> Iterator[TwinLab]:
     """``testbed`` on a twin of its own; skips where there can be none."""
     if reason := why_not("twin"):
         pytest.skip(reason)
     with started(testbed, "twin", state) as running:
-        yield Lab(running, testbed)
+        yield TwinLab(running, testbed)
 
 
 class Recorded:

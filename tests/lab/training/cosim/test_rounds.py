@@ -6,7 +6,7 @@ import pytest
 from olafctl.targets.interface import of_root
 from olafctl.wire.modes import Mode
 
-from .conftest import Lab, Recorded
+from .conftest import Recorded, TwinLab
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
@@ -14,7 +14,7 @@ from olaf.rounds import Rounds
 from olaf.rounds.lane import Reduction
 from olaf.transport.virtual import VirtualNetwork
 
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import EngineMedium, address_of
 
 MTU = 28 + 22 + 4 * 336
 VALUES = 1000
@@ -22,7 +22,7 @@ VALUES = 1000
 REDUCTIONS = 5
 
 
-def test_every_member_has_the_exact_sum_of_every_round(lab: Lab) -> None:
+def test_every_member_has_the_exact_sum_of_every_round(lab: TwinLab) -> None:
     (cluster,) = (one for one in lab.testbed.clusters if one.mode is Mode.ISWITCH)
     engine = lab.testbed.root.address
     assert engine is not None
@@ -30,7 +30,7 @@ def test_every_member_has_the_exact_sum_of_every_round(lab: Lab) -> None:
     network = VirtualNetwork(EngineMedium(session, lab.testbed))
     members = [
         Rounds(
-            network.port(address(worker)),
+            network.port(address_of(worker)),
             (str(engine), lab.testbed.udp_port),
             members=len(cluster.workers),
             segments=cluster.segments,

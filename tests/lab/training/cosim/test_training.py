@@ -16,7 +16,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput
 from olaftest.frames import OlafFrame
 
-from .conftest import Lab, Recorded
+from .conftest import Recorded, TwinLab
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
@@ -24,7 +24,7 @@ import olaf
 from olaf.policies import Plain
 from olaf.transport.virtual import VirtualNetwork
 
-from olaflab.training.cosim.medium import NS, EngineMedium, address
+from olaflab.training.cosim.medium import NS, EngineMedium, address_of
 
 Vector = npt.NDArray[np.float32]
 
@@ -45,10 +45,10 @@ class Offer:
 
 
 @dataclass
-class Training:
+class TwinTraining:
     """Twelve workers minimise |w - target|²/2 from noisy gradients; each of three clusters has a target."""
 
-    lab: Lab
+    lab: TwinLab
     seed: int
     offers: list[Offer] = field(default_factory=list)
 
@@ -65,13 +65,13 @@ class Training:
             policy=partial(Plain, rate=0.05),
             members={str(worker.ip): cluster.name for cluster in self.clusters for worker in cluster.workers},
             multicast=True,
-            port=self.network.port(address(server)),
+            port=self.network.port(address_of(server)),
         )
-        self.ends = [self._begin(worker) for cluster in self.clusters for worker in cluster.workers]
+        self.ends = [self._begin_worker(worker) for cluster in self.clusters for worker in cluster.workers]
         self.network.run(SECONDS + 0.1)
         self.session.close()
 
-    def _begin(self, worker: Member) -> olaf.Worker:
+    def _begin_worker(self, worker: Member) -> olaf.Worker:
         host, port = self.server.address
         end = olaf.Worker(
             f"{host}:{port}",
@@ -80,14 +80,14 @@ class Training:
             v=V,
             delta_t=DELTA_T,
             seed=self.seed + worker.replica,
-            port=self.network.port(address(worker)),
+            port=self.network.port(address_of(worker)),
         )
         weights = np.zeros(VALUES, np.float32)
         end.begin(weights)
-        self.network.at(INTERVAL * self.random.random(), lambda: self._work(worker, end, weights))
+        self.network.at(INTERVAL * self.random.random(), lambda: self._make_update(worker, end, weights))
         return end
 
-    def _work(self, worker: Member, end: olaf.Worker, weights: Vector) -> None:
+    def _make_update(self, worker: Member, end: olaf.Worker, weights: Vector) -> None:
         for block in end.poll():
             weights[block.place] = block.values
         noise = 0.1 * self.random.standard_normal(VALUES).astype(np.float32)
@@ -96,7 +96,7 @@ class Training:
         self.offers.append(Offer(worker, self.network.time, probability, sent))
         pause = INTERVAL * (0.9 + 0.2 * self.random.random())
         if self.network.time + pause < SECONDS:
-            self.network.at(self.network.time + pause, lambda: self._work(worker, end, weights))
+            self.network.at(self.network.time + pause, lambda: self._make_update(worker, end, weights))
 
     def distances(self) -> list[float]:
         """How far each cluster is from its target, relative to where it began."""
@@ -119,23 +119,25 @@ class Training:
 
 
 @pytest.fixture(scope="module")
-def training(lab: Lab) -> Training:
-    return Training(lab, seed=1)
+def training(lab: TwinLab) -> TwinTraining:
+    return TwinTraining(lab, seed=1)
 
 
 @pytest.fixture(scope="module")
-def counted(lab: Lab, training: Training) -> dict[str, int]:
+def counted(lab: TwinLab, training: TwinTraining) -> dict[str, int]:
     assert training.offers
     return of_root(lab.running.queues).read_all()
 
 
-def test_it_converges_though_the_queue_drops(training: Training, counted: dict[str, int]) -> None:
+def test_it_converges_though_the_queue_drops(training: TwinTraining, counted: dict[str, int]) -> None:
     assert max(training.distances()) < 0.05
     assert counted["dropped_full"] > 0
     assert not training.medium.refused
 
 
-def test_updates_are_merged_and_every_loss_is_counted(training: Training, counted: dict[str, int]) -> None:
+def test_updates_are_merged_and_every_loss_is_counted(
+    training: TwinTraining, counted: dict[str, int]
+) -> None:
     assert counted["merged"] > 0
     received = [OlafFrame.decode(item.frame) for item in training.session.left]
     updates = [frame for frame in received if frame.frame_type is FrameType.UPDATE]
@@ -146,7 +148,7 @@ def test_updates_are_merged_and_every_loss_is_counted(training: Training, counte
     assert 0 < sum(cluster.updates for cluster in applied) <= sum(frame.count for frame in updates)
 
 
-def test_every_ack_reaches_every_member_with_the_status(training: Training) -> None:
+def test_every_ack_reaches_every_member_with_the_status(training: TwinTraining) -> None:
     for cluster in training.clusters:
         received = [training.acks(worker) for worker in cluster.workers]
         assert len({tuple(times) for times, _ in received}) == 1
@@ -157,7 +159,7 @@ def test_every_ack_reaches_every_member_with_the_status(training: Training) -> N
     assert {end.status.active_clusters for end in training.ends if end.status} == {3}
 
 
-def test_p_s_follows_section_5(training: Training) -> None:
+def test_p_s_follows_section_5(training: TwinTraining) -> None:
     """P_s = min(Q_max/N + v·max(Δ̂ - Δ_T, 0), 1), from the ACKs that the engine let out."""
     heard = {worker.ip: training.acks(worker) for worker in training.lab.testbed.workers}
     below_one = 0
@@ -177,15 +179,15 @@ def test_p_s_follows_section_5(training: Training) -> None:
     assert share_sent == pytest.approx(np.mean([offer.probability for offer in training.offers]), rel=0.05)
 
 
-def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab, training: Training) -> None:
-    again, other = Training(lab, seed=1), Training(lab, seed=2)
+def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: TwinLab, training: TwinTraining) -> None:
+    again, other = TwinTraining(lab, seed=1), TwinTraining(lab, seed=2)
     assert again.session.entered == training.session.entered
     assert again.session.left == training.session.left
     assert again.offers == training.offers
     assert other.session.left != training.session.left
 
 
-def test_an_address_that_the_testbed_does_not_have_is_named(lab: Lab) -> None:
+def test_an_address_that_the_testbed_does_not_have_is_named(lab: TwinLab) -> None:
     with closing(lab.running.virtual_time()) as session:
         network = VirtualNetwork(EngineMedium(session, lab.testbed))
         with pytest.raises(BadInput, match=r"10\.9\.9\.9"):
@@ -194,13 +196,13 @@ def test_an_address_that_the_testbed_does_not_have_is_named(lab: Lab) -> None:
             network.port(("10.0.1.1", 1)).send(("10.8.8.8", 20300), b"x")
 
 
-def test_what_a_host_would_not_accept_is_counted_and_dropped(lab: Lab) -> None:
+def test_what_a_host_would_not_accept_is_counted_and_dropped(lab: TwinLab) -> None:
     session = Recorded(lab.running.virtual_time())
     medium = EngineMedium(session, lab.testbed)
     network = VirtualNetwork(medium)
     worker, other = lab.testbed.workers[:2]
     session.arrive(TimedFrame(0, worker.port, bytes.fromhex(other.mac.replace(":", "")) + bytes(50)))
-    network.port(address(worker)).send(address(other), b"sound")
+    network.port(address_of(worker)).send(address_of(other), b"sound")
     network.run(0.01)
     session.close()
     assert len(session.left) == 2

@@ -6,10 +6,10 @@ from pathlib import Path
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
 from olafctl.queue.software import build_software_queue
-from olafctl.targets.interface import Device, Registers, TimedFrame
+from olafctl.targets.interface import Registers, TargetDevice, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
-from olafctl.wire.layouts import Kind
+from olafctl.wire.layouts import FrameKind
 from olafswitch.ports.attachment import Attachment
 from olaftest.queue.model import CYCLE_NS, AnyQueue, Sidecar
 
@@ -37,7 +37,7 @@ class _Registers:
 class LoneQueue:
     """Each replay goes through one queue; register settings are made once, before."""
 
-    devices: Sequence[Device] = ()
+    devices: Sequence[TargetDevice] = ()
     attachments: Sequence[Attachment] = ()
 
     def __init__(self, testbed: Testbed, model: AnyQueue) -> None:
@@ -66,7 +66,7 @@ class LoneQueue:
             cycle = origin + timed.time // CYCLE_NS
             sidecar = Sidecar(
                 size=len(timed.frame),
-                kind=Kind.UPDATE,
+                kind=FrameKind.UPDATE,
                 cluster=self._number[worker.cluster],
                 index=self._first[worker.cluster] + int.from_bytes(timed.frame[_SEGMENT], "big"),
                 member=worker.number,
@@ -79,7 +79,7 @@ class LoneQueue:
         yield from self._left(origin)
 
     def _left(self, origin: int) -> Iterator[TimedFrame]:
-        for departure in self.model.take():
+        for departure in self.model.take_departures():
             yield TimedFrame((departure.last + 1 - origin) * CYCLE_NS, self._port, departure.frame)
 
 

@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 
 from olafctl import paths
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
-from olaflab.training.replay.trace import Trace, quantise
+from olaflab.training.replay.trace import Trace, quantise_gradient
 
 SHIPPED = paths.sources() / "testbeds" / "traces" / "nine-clusters.npz"
 
 
-def testbed(name: str) -> Testbed:
-    return load(paths.sources() / "testbeds" / f"{name}.yaml")
+def small_testbed(name: str) -> Testbed:
+    return load_testbed(paths.sources() / "testbeds" / f"{name}.yaml")
 
 
-def trace() -> Trace:
+def small_trace() -> Trace:
     """2 workers, 4 updates each of 3 values."""
     gradients = np.array([[3.0, -4.0, 0.0], [0.0, 0.0, 2.0]], dtype=np.float32)
     shape = (2, 4)
@@ -28,12 +28,12 @@ def trace() -> Trace:
         steps=np.full(shape, 10, dtype=np.int32),
         accepted=np.ones(shape, dtype=np.bool_),
         pool_index=np.array([[0] * 4, [1] * 4], dtype=np.uint16),
-        pool=np.stack([quantise(gradient) for gradient in gradients]),
+        pool=np.stack([quantise_gradient(gradient) for gradient in gradients]),
     )
 
 
-def saved(folder: Path) -> Path:
-    from olaflab.training.replay.trace import save
+def save_small(folder: Path) -> Path:
+    from olaflab.training.replay.trace import save_trace
 
-    save(trace(), folder / "small.npz")
+    save_trace(small_trace(), folder / "small.npz")
     return folder / "small.npz"

@@ -16,7 +16,7 @@ def nothing_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
 
 
-def run(*words: str) -> Result:
+def run_replay(*words: str) -> Result:
     return CliRunner().invoke(olaflab, ["replay", *words])
 
 
@@ -38,7 +38,7 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_input_is_one_line_and_nothing_is_replayed(wrong: str) -> None:
     words, message = WRONG[wrong]
-    result = run(str(small.SHIPPED), *words)
+    result = run_replay(str(small.SHIPPED), *words)
     assert isinstance(result.exception, OlafError)
     assert result.exception.exit_code == 2
     assert message in str(result.exception)
@@ -46,7 +46,7 @@ def test_wrong_input_is_one_line_and_nothing_is_replayed(wrong: str) -> None:
 
 
 def test_a_file_that_is_not_a_trace_is_reported() -> None:
-    result = run(__file__)
+    result = run_replay(__file__)
     assert isinstance(result.exception, OlafError)
     assert "is not an Olaf trace" in str(result.exception)
 
@@ -57,7 +57,7 @@ def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> N
     assert deployed.exit_code == 0, deployed.output
     try:
         words = ["--updates", "50", "--mode", "fifo", "--rate", "5G", "--plot", str(tmp_path / "ages.png")]
-        figures = json.loads(run(str(small.SHIPPED), *words, "--json").stdout)
+        figures = json.loads(run_replay(str(small.SHIPPED), *words, "--json").stdout)
         assert (figures["mode"], figures["rate"], figures["sent"]) == ("fifo", 5 * 10**9, 100)
         assert figures["violations"] == []
         assert figures["received"] + figures["lost"] == 100
@@ -65,7 +65,7 @@ def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> N
         status = json.loads(runner.invoke(olafctl, ["status", "--json"]).stdout)
         assert {part["mode"] for part in status["queues"]["engine"]["indices"]} == {Mode.OLAF}
         assert (status["queues"]["engine"]["registers"]["rate"], status["drift"]) == (0, [])
-        text = run(str(small.SHIPPED), "--updates", "50", "--testbed", "laptop").stdout
+        text = run_replay(str(small.SHIPPED), "--updates", "50", "--testbed", "laptop").stdout
         assert "Olaf, output" in text and "NOT CONSERVED" not in text
     finally:
         assert runner.invoke(olafctl, ["destroy", "-d", "laptop"]).exit_code == 0

@@ -3,29 +3,29 @@ import pytest
 
 from olafctl.queue.registers import REGISTERS
 from olaflab.training.replay.frames import Receptions
-from olaflab.training.replay.run import cdf, measure, reduction, violations
+from olaflab.training.replay.run import cumulative_counts, find_violations, measure_replay, relative_reduction
 
 SENT = np.array([0, 10, 20, 30, 40, 100])
 CLUSTERS = np.array([0, 1, 0, 0, 1, 0])
 
 
-def received(*rows: tuple[int, int, int, int]) -> Receptions:
+def make_receptions(*rows: tuple[int, int, int, int]) -> Receptions:
     """Make receptions of rows (time, cluster, count, generated), all of segment 0."""
     time, cluster, count, generated = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     segment = np.zeros(len(rows), dtype=np.int64)
     return Receptions(time, cluster, count, generated, segment=segment)
 
 
-def counted(**values: int) -> dict[str, int]:
+def make_counters(**values: int) -> dict[str, int]:
     return {register.name: 0 for register in REGISTERS} | values
 
 
-SEEN = received((5, 0, 1, 0), (25, 1, 1, 10), (50, 0, 2, 30), (60, 1, 1, 40))
-COUNTERS = counted(in_updates=6, out_updates=4, merged=1, dropped_full=1)
+SEEN = make_receptions((5, 0, 1, 0), (25, 1, 1, 10), (50, 0, 2, 30), (60, 1, 1, 40))
+COUNTERS = make_counters(in_updates=6, out_updates=4, merged=1, dropped_full=1)
 
 
 def test_every_update_has_one_fate() -> None:
-    figures = measure(SENT, CLUSTERS, SEEN, COUNTERS)
+    figures = measure_replay(SENT, CLUSTERS, SEEN, COUNTERS)
     assert (figures.sent, figures.received, figures.merged, figures.replaced, figures.lost) == (6, 4, 1, 0, 1)
     assert figures.causes == {"dropped_full": 1}
     assert figures.loss == pytest.approx(1 / 6)
@@ -35,7 +35,7 @@ def test_every_update_has_one_fate() -> None:
 
 def test_ages_by_hand() -> None:
     """Cluster 0, over (0, 100]: from 5 to 50 Δ rises from 5 to 50, then from 20 to 70."""
-    figures = measure(SENT, CLUSTERS, SEEN, COUNTERS)
+    figures = measure_replay(SENT, CLUSTERS, SEEN, COUNTERS)
     first, second = figures.ages
     assert (first.cluster, first.received) == (0, 2)
     assert first.average == pytest.approx((45 * (5 + 50) / 2 + 50 * (20 + 70) / 2) / 95)
@@ -49,14 +49,14 @@ def test_ages_by_hand() -> None:
 
 
 def test_replaced_updates_are_neither_lost_nor_delivered() -> None:
-    counters = counted(in_updates=6, out_updates=4, replaced_worker=1, replaced_reward=1)
-    figures = measure(SENT, CLUSTERS, received((5, 0, 1, 0), *[(60, 1, 1, 10)] * 3), counters)
+    counters = make_counters(in_updates=6, out_updates=4, replaced_worker=1, replaced_reward=1)
+    figures = measure_replay(SENT, CLUSTERS, make_receptions((5, 0, 1, 0), *[(60, 1, 1, 10)] * 3), counters)
     assert (figures.replaced, figures.lost, figures.merged) == (2, 0, 0)
     assert figures.violations == ()
 
 
 def test_a_cluster_that_was_never_heard_has_no_age() -> None:
-    figures = measure(SENT, CLUSTERS, received((5, 0, 1, 0)), COUNTERS)
+    figures = measure_replay(SENT, CLUSTERS, make_receptions((5, 0, 1, 0)), COUNTERS)
     assert figures.ages[1].average is None
     assert figures.average_age is None
     assert figures.fairness is None
@@ -74,17 +74,17 @@ def test_a_cluster_that_was_never_heard_has_no_age() -> None:
     ],
 )
 def test_counts_that_do_not_add_up_are_reported(wrong: dict[str, int], message: str) -> None:
-    assert any(message in line for line in violations(6, SEEN, COUNTERS | wrong))
+    assert any(message in line for line in find_violations(6, SEEN, COUNTERS | wrong))
 
 
 def test_replaced_or_saturated_merges_do_not_bind_counts() -> None:
     kept = {"in_updates": 6, "out_updates": 4}
-    assert violations(6, SEEN, counted(**kept, replaced_reward=1, merged=1)) == []
-    assert violations(6, SEEN, counted(**kept, saturations=1, merged=2)) == []
+    assert find_violations(6, SEEN, make_counters(**kept, replaced_reward=1, merged=1)) == []
+    assert find_violations(6, SEEN, make_counters(**kept, saturations=1, merged=2)) == []
 
 
 def test_a_cdf_by_hand() -> None:
-    counts, shares = cdf({3: 1, 1: 6, 2: 3})
+    counts, shares = cumulative_counts({3: 1, 1: 6, 2: 3})
     assert counts == [1, 2, 3]
     assert shares == pytest.approx([0.6, 0.9, 1.0])
 
@@ -93,4 +93,4 @@ def test_a_cdf_by_hand() -> None:
     ("before", "after", "share"), [(100.0, 25.0, 0.75), (None, 1.0, None), (1.0, None, None)]
 )
 def test_reductions(before: float | None, after: float | None, share: float | None) -> None:
-    assert reduction(before, after) == share
+    assert relative_reduction(before, after) == share

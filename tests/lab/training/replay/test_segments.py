@@ -15,9 +15,9 @@ from olafctl.wire.modes import Mode
 from olaflab.training.replay import report
 from olaflab.training.replay import report as plot
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.frames import updates, whole_model
-from olaflab.training.replay.run import Outcome, Setting, replay
-from olaflab.training.replay.trace import Load, Schedule, Trace, schedule
+from olaflab.training.replay.frames import encode_updates, whole_model
+from olaflab.training.replay.run import ReplayOutcome, Setting, replay_trace
+from olaflab.training.replay.trace import ReplayLoad, ReplaySchedule, Trace, schedule_updates
 from olafswitch.errors import BadInput
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import QueueModel
@@ -28,7 +28,7 @@ SEGMENTS = 134
 FRAME = 64 + 4 * 360  # an update in an IP packet of 1500 bytes, with room for a status
 EACH = (FRAME - 64) // 4
 VALUES = EACH * (SEGMENTS - 1) + 7
-LOAD = Load(60e9, 100e9, FRAME, model=VALUES)
+LOAD = ReplayLoad(60e9, 100e9, FRAME, model=VALUES)
 
 TEXT = f"""
 name: three
@@ -41,30 +41,32 @@ clusters: [{{name: big, workers: 3, count: 1, ports: 2-4, ip: 10.0.1.1, values: 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Testbed:
-    return testbeds.load(tmp_path_factory.mktemp("t") / "three.yaml", TEXT)
+    return testbeds.load_testbed(tmp_path_factory.mktemp("t") / "three.yaml", TEXT)
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    return traces.load(small.SHIPPED)
+    return traces.load_trace(small.SHIPPED)
 
 
 @pytest.fixture(scope="module")
-def plan(trace: Trace) -> Schedule:
-    return schedule(trace, np.zeros(3, dtype=np.int64), LOAD, updates=5)
+def plan(trace: Trace) -> ReplaySchedule:
+    return schedule_updates(trace, np.zeros(3, dtype=np.int64), LOAD, updates=5)
 
 
 @pytest.fixture(scope="module")
-def outcomes(testbed: Testbed, trace: Trace, plan: Schedule) -> dict[Mode, Outcome]:
+def outcomes(testbed: Testbed, trace: Trace, plan: ReplaySchedule) -> dict[Mode, ReplayOutcome]:
     return {
-        mode: replay(in_cpp(testbed), testbed, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
+        mode: replay_trace(in_cpp(testbed), testbed, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
         for mode in (Mode.OLAF, Mode.FIFO)
     }
 
 
-def test_a_model_travels_as_all_its_segments_in_order(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
+def test_a_model_travels_as_all_its_segments_in_order(
+    testbed: Testbed, trace: Trace, plan: ReplaySchedule
+) -> None:
     assert whole_model(testbed) == VALUES
-    frames = [OlafFrame.decode(timed.frame) for timed in updates(testbed, trace, plan, LOAD.blocks)]
+    frames = [OlafFrame.decode(timed.frame) for timed in encode_updates(testbed, trace, plan, LOAD.blocks)]
     mine = [frame for frame in frames if frame.source.ip == testbed.workers[1].ip and frame.seq == 2]
     assert [frame.segment for frame in mine] == list(range(SEGMENTS))
     assert {frame.gen_time for frame in mine} == {
@@ -77,7 +79,7 @@ def test_a_model_travels_as_all_its_segments_in_order(testbed: Testbed, trace: T
     assert whole.tobytes() == np.resize(recorded, VALUES).tobytes()
 
 
-def test_workers_that_send_at_one_time_take_turns(plan: Schedule) -> None:
+def test_workers_that_send_at_one_time_take_turns(plan: ReplaySchedule) -> None:
     assert np.all(np.diff(plan.time) > 0)
     first = plan.worker[:300]
     assert np.count_nonzero(first[1:] != first[:-1]) > 150
@@ -85,7 +87,7 @@ def test_workers_that_send_at_one_time_take_turns(plan: Schedule) -> None:
     assert len(plan.time) == 15 * SEGMENTS
 
 
-def test_every_frame_is_the_exact_sum_of_the_updates_it_counts(outcomes: dict[Mode, Outcome]) -> None:
+def test_every_frame_is_the_exact_sum_of_the_updates_it_counts(outcomes: dict[Mode, ReplayOutcome]) -> None:
     for outcome in outcomes.values():
         assert outcome.measurement.violations == ()
         assert outcome.measurement.sent == 15 * SEGMENTS
@@ -93,7 +95,9 @@ def test_every_frame_is_the_exact_sum_of_the_updates_it_counts(outcomes: dict[Mo
     assert outcomes[Mode.FIFO].measurement.merged == 0
 
 
-def test_the_model_is_as_old_as_its_oldest_segment(outcomes: dict[Mode, Outcome], plan: Schedule) -> None:
+def test_the_model_is_as_old_as_its_oldest_segment(
+    outcomes: dict[Mode, ReplayOutcome], plan: ReplaySchedule
+) -> None:
     """It is held from when its last segment has come; until then the cluster has no age."""
     outcome = outcomes[Mode.OLAF]
     arrived = outcome.receptions
@@ -108,7 +112,7 @@ def test_the_model_is_as_old_as_its_oldest_segment(outcomes: dict[Mode, Outcome]
     assert age.average >= np.mean(arrived.time - arrived.generated) / 2
 
 
-def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
+def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: ReplaySchedule) -> None:
     class OneBitOff(LoneQueue):
         def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
             for number, timed in enumerate(super().replay(frames)):
@@ -117,7 +121,7 @@ def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule)
                     frame = frame[:-4] + bytes([frame[-4] ^ 1]) + frame[-3:]
                 yield replace(timed, frame=frame)
 
-    outcome = replay(
+    outcome = replay_trace(
         OneBitOff(testbed, in_cpp(testbed).model),
         testbed,
         trace,
@@ -129,24 +133,24 @@ def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule)
     assert "is no sum of" in line
 
 
-def test_a_cluster_of_fewer_segments_is_refused(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
+def test_a_cluster_of_fewer_segments_is_refused(testbed: Testbed, trace: Trace, plan: ReplaySchedule) -> None:
     longer = replace(LOAD, model=VALUES + EACH)
     with pytest.raises(BadInput, match="135 segments, but cluster big has 134"):
-        replay(in_cpp(testbed), testbed, trace, plan, longer.blocks, Setting(Mode.OLAF, None))
+        replay_trace(in_cpp(testbed), testbed, trace, plan, longer.blocks, Setting(Mode.OLAF, None))
 
 
 def test_models_of_unknown_or_different_length_are_refused() -> None:
     with pytest.raises(BadInput, match="does not give one length for all models"):
-        whole_model(small.testbed("nine-clusters"))
+        whole_model(small.small_testbed("nine-clusters"))
 
 
 def test_reports_and_pictures_name_the_segments(
-    outcomes: dict[Mode, Outcome], testbed: Testbed, trace: Trace, plan: Schedule, tmp_path: Path
+    outcomes: dict[Mode, ReplayOutcome], testbed: Testbed, trace: Trace, plan: ReplaySchedule, tmp_path: Path
 ) -> None:
     text = report.source_text(trace, plan, 3, LOAD)
     assert "15 updates of 3 workers" in text
     assert f"134 segments, {SEGMENTS * 64 + 4 * VALUES} bytes" in text
-    plot.ages(list(outcomes.values()), testbed, plan, LOAD, tmp_path / "ages.svg")
+    plot.draw_ages(list(outcomes.values()), testbed, plan, LOAD, tmp_path / "ages.svg")
     assert "134 segments" in (tmp_path / "ages.svg").read_text()
 
 
@@ -156,14 +160,14 @@ def test_olaf_loses_less_and_is_fresher_in_the_verilog_queue(
     testbed: Testbed, trace: Trace, rate: int
 ) -> None:
     """Every sum is exact to the bit; a model is as old as its oldest segment."""
-    plan = schedule(trace, np.zeros(3, dtype=np.int64), LOAD, updates=12)
+    plan = schedule_updates(trace, np.zeros(3, dtype=np.int64), LOAD, updates=12)
     library = build_queue(testbed.root.geometry)
     figures = {}
     for mode in (Mode.OLAF, Mode.FIFO):
         with QueueModel(library) as model:
             setting = Setting(mode, rate * 10**9)
             queue = LoneQueue(testbed, model)
-            figures[mode] = replay(queue, testbed, trace, plan, LOAD.blocks, setting).measurement
+            figures[mode] = replay_trace(queue, testbed, trace, plan, LOAD.blocks, setting).measurement
     fifo, olaf = figures[Mode.FIFO], figures[Mode.OLAF]
     assert fifo.violations == olaf.violations == ()
     assert olaf.merged > olaf.sent / 5

@@ -10,8 +10,8 @@ from tests.lab.training.replay import small
 
 
 def test_a_trace_survives_its_file(tmp_path: Path) -> None:
-    read = traces.load(small.saved(tmp_path))
-    written = small.trace()
+    read = traces.load_trace(small.save_small(tmp_path))
+    written = small.small_trace()
     for name in ("time", "reward", "norm", "steps", "accepted", "pool_index", "pool"):
         assert np.array_equal(getattr(read, name), getattr(written, name))
         assert getattr(read, name).dtype == getattr(written, name).dtype
@@ -20,7 +20,7 @@ def test_a_trace_survives_its_file(tmp_path: Path) -> None:
 
 
 def test_gradients_have_their_norm_and_pool_direction() -> None:
-    gradients = small.trace().gradients(np.array([0, 0, 1]), np.array([0, 3, 2]), 3)
+    gradients = small.small_trace().gradients(np.array([0, 0, 1]), np.array([0, 3, 2]), 3)
     assert gradients.dtype == np.float32
     assert np.allclose(np.linalg.norm(gradients, axis=1), [5, 20, 6], rtol=1e-6)
     assert np.allclose(gradients[1], [12, -16, 0], atol=20 / 127)
@@ -28,20 +28,20 @@ def test_gradients_have_their_norm_and_pool_direction() -> None:
 
 
 def test_cut_gradients_are_the_beginning_of_whole_ones() -> None:
-    whole = small.trace().gradients(np.array([0]), np.array([1]), 3)
-    assert np.array_equal(small.trace().gradients(np.array([0]), np.array([1]), 2), whole[:, :2])
+    whole = small.small_trace().gradients(np.array([0]), np.array([1]), 3)
+    assert np.array_equal(small.small_trace().gradients(np.array([0]), np.array([1]), 2), whole[:, :2])
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_quantising_keeps_directions_to_half_a_level(scale: float) -> None:
     gradient = (np.random.default_rng(1).standard_normal(100) * scale).astype(np.float32)
-    levels = traces.quantise(gradient)
+    levels = traces.quantise_gradient(gradient)
     assert np.abs(levels).max() == 127
     assert np.abs(levels - gradient * (127 / np.abs(gradient).max())).max() <= 0.5 + 1e-3
 
 
 def test_a_gradient_of_nothing_stays_nothing() -> None:
-    assert traces.quantise(np.zeros(3, dtype=np.float32)).any()
+    assert traces.quantise_gradient(np.zeros(3, dtype=np.float32)).any()
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -74,9 +74,9 @@ def test_what_no_recording_holds_is_refused(tmp_path: Path, wrong: str) -> None:
     from dataclasses import replace
 
     changes, message = WRONG[wrong]
-    traces.save(replace(small.trace(), **changes), tmp_path / "wrong.npz")
+    traces.save_trace(replace(small.small_trace(), **changes), tmp_path / "wrong.npz")
     with pytest.raises(BadInput, match=r"wrong\.npz") as raised:
-        traces.load(tmp_path / "wrong.npz")
+        traces.load_trace(tmp_path / "wrong.npz")
     assert message in str(raised.value)
 
 
@@ -84,34 +84,34 @@ def test_files_that_are_no_traces_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("PK no")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     np.save(tmp_path / "array.npy", np.ones(3))
-    half = small.saved(tmp_path).read_bytes()
+    half = small.save_small(tmp_path).read_bytes()
     (tmp_path / "half.npz").write_bytes(half[: len(half) // 2])
     (tmp_path / "empty.npz").write_bytes(b"")
     for name in ("text.npz", "other.npz", "array.npy", "half.npz", "empty.npz"):
         with pytest.raises(BadInput, match="is not an Olaf trace"):
-            traces.load(tmp_path / name)
+            traces.load_trace(tmp_path / name)
     with pytest.raises(BadInput, match="No such file"):
-        traces.load(tmp_path / "absent.npz")
+        traces.load_trace(tmp_path / "absent.npz")
     with pytest.raises(BadInput, match="directory"):
-        traces.load(tmp_path)
+        traces.load_trace(tmp_path)
 
 
 def test_another_version_is_named(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    traces.save(replace(small.trace(), header={"version": 9}), tmp_path / "new.npz")
+    traces.save_trace(replace(small.small_trace(), header={"version": 9}), tmp_path / "new.npz")
     with pytest.raises(BadInput, match="trace version 9, not 1"):
-        traces.load(tmp_path / "new.npz")
+        traces.load_trace(tmp_path / "new.npz")
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OlafError, match="cannot write the trace"):
-        traces.save(small.trace(), tmp_path / "absent" / "t.npz")
+        traces.save_trace(small.small_trace(), tmp_path / "absent" / "t.npz")
     assert not list(tmp_path.iterdir())
 
 
 def test_the_shipped_trace_is_the_papers_setup() -> None:
-    shipped = traces.load(small.SHIPPED)
+    shipped = traces.load_trace(small.SHIPPED)
     assert (shipped.workers, shipped.updates) == (27, 500)
     assert 64 + 4 * shipped.values <= 9036
     early, late = shipped.reward[:, :50].mean(), shipped.reward[:, -50:].mean()

@@ -9,8 +9,8 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo.experiment import TOGETHER, in_turn
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.run import Measurement, Setting, clusters_of, reduction, replay
-from olaflab.training.replay.trace import Load, schedule
+from olaflab.training.replay.run import Measurement, Setting, clusters_of, relative_reduction, replay_trace
+from olaflab.training.replay.trace import ReplayLoad, schedule_updates
 from olaftest.queue.model import QueueModel
 from tests.lab.training.replay import small
 from tests.lab.training.replay.lone_queue import LoneQueue
@@ -28,19 +28,19 @@ def library() -> Path:
     [(IN_TURN, 40, 0.6), (IN_TURN, 20, 0.7), (TOGETHER, 40, 0.45), (TOGETHER, 20, 0.6), (TOGETHER, 5, 0.7)],
 )
 def test_olaf_loses_five_times_less_and_is_fresher(
-    library: Path, load: Load, rate: int, fresher: float
+    library: Path, load: ReplayLoad, rate: int, fresher: float
 ) -> None:
-    fifo, olaf = (_measured(library, load, mode, rate * 10**9) for mode in (Mode.FIFO, Mode.OLAF))
+    fifo, olaf = (_measure_queue(library, load, mode, rate * 10**9) for mode in (Mode.FIFO, Mode.OLAF))
     assert fifo.violations == olaf.violations == ()
     assert 5 * olaf.lost <= fifo.lost
-    less = reduction(fifo.average_age, olaf.average_age)
+    less = relative_reduction(fifo.average_age, olaf.average_age)
     assert less is not None and less > fresher
 
 
-def _measured(library: Path, load: Load, mode: Mode, rate: int) -> Measurement:
-    testbed, trace = small.testbed("nine-clusters"), traces.load(small.SHIPPED)
-    plan = schedule(trace, clusters_of(testbed), load)
+def _measure_queue(library: Path, load: ReplayLoad, mode: Mode, rate: int) -> Measurement:
+    testbed, trace = small.small_testbed("nine-clusters"), traces.load_trace(small.SHIPPED)
+    plan = schedule_updates(trace, clusters_of(testbed), load)
     with QueueModel(library) as model:
-        return replay(
+        return replay_trace(
             LoneQueue(testbed, model), testbed, trace, plan, load.blocks, Setting(mode, rate)
         ).measurement

@@ -23,7 +23,7 @@ _MODULES = ("core", "network", "internet", "point-to-point")
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Ns3Cluster:
     """One cluster in ns-3."""
 
     generated: int
@@ -33,23 +33,23 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Run:
+class Ns3Run:
     """A scenario in ns-3."""
 
     seconds: float
     """Processor time of the event loop alone."""
     events: int
-    clusters: Sequence[Cluster]
+    clusters: Sequence[Ns3Cluster]
 
     @property
-    def generated(self) -> int:
+    def total_generated(self) -> int:
         """Updates of all clusters."""
         return sum(cluster.generated for cluster in self.clusters)
 
     @property
-    def delivered(self) -> float:
+    def delivered_share(self) -> float:
         """Delivered updates as a share of those generated."""
-        return sum(cluster.delivered for cluster in self.clusters) / self.generated
+        return sum(cluster.delivered for cluster in self.clusters) / self.total_generated
 
     @property
     def average_age(self) -> float | None:
@@ -59,12 +59,12 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Ns3Comparison:
     """Both on the same scenario; speeds in updates a second of processor time."""
 
     name: str
     ours: Result
-    theirs: Run
+    theirs: Ns3Run
     our_seconds: float
 
     @property
@@ -79,27 +79,27 @@ class Comparison:
 
     @property
     def their_speed(self) -> float:
-        return self.theirs.generated / self.theirs.seconds
+        return self.theirs.total_generated / self.theirs.seconds
 
 
-def compare(
+def compare_models(
     name: str, scenario: Scenario, duration: int, warm_up: int, progress: Callable[[str], None]
-) -> Comparison:
+) -> Ns3Comparison:
     """Both from the same phases and jitter; ``duration`` and ``warm_up`` in ns.
 
     The scenario has a link of the same rate behind each engine's rate limiter, no trace, no segments and no
     transmission control. Raises MissingTool without ns-3 (pip install './lab[ns3]') or a compiler.
     """
-    program = _build(progress)
-    library.load()
+    program = _build_program(progress)
+    library.load_library()
     begin = time.process_time()
     ours = run(scenario, duration, warm_up=warm_up)
     seconds = time.process_time() - begin
     progress(f"{name}: {ours.generated} updates in ns-3")
-    return Comparison(name, ours, _in_ns3(program, scenario, duration, warm_up), seconds)
+    return Ns3Comparison(name, ours, _in_ns3(program, scenario, duration, warm_up), seconds)
 
 
-def _in_ns3(program: Path, scenario: Scenario, duration: int, warm_up: int) -> Run:
+def _in_ns3(program: Path, scenario: Scenario, duration: int, warm_up: int) -> Ns3Run:
     with tempfile.NamedTemporaryFile(suffix=".scenario") as file:
         file.write(native_arrays(scenario, duration, warm_up))
         file.flush()
@@ -109,14 +109,14 @@ def _in_ns3(program: Path, scenario: Scenario, duration: int, warm_up: int) -> R
         raise OlafError(Problem(what, "ns-3"))
     found = json.loads(done.stdout)
     clusters = [
-        Cluster(row["generated"], row["delivered"], row["average_age"] or None)
+        Ns3Cluster(row["generated"], row["delivered"], row["average_age"] or None)
         for row in found["clusters"]
         if row["generated"]
     ]
-    return Run(found["seconds"], found["events"], clusters)
+    return Ns3Run(found["seconds"], found["events"], clusters)
 
 
-def _build(progress: Callable[[str], None]) -> Path:
+def _build_program(progress: Callable[[str], None]) -> Path:
     """The program, linked with the installed ns-3; compiled when the cache does not hold it."""
     try:
         distribution = metadata.distribution("ns3")

@@ -10,11 +10,11 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.frames import values_in
-from olaflab.training.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay
-from olaflab.training.replay.trace import Load, Schedule, schedule
+from olaflab.training.replay.run import InVirtualTime, ReplayOutcome, Setting, clusters_of, replay_trace
+from olaflab.training.replay.trace import ReplayLoad, ReplaySchedule, schedule_updates
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
-TOGETHER = Load(offered=60e9, link=100e9, frame_bytes=256)
+TOGETHER = ReplayLoad(offered=60e9, link=100e9, frame_bytes=256)
 """Packets of 2048 bits at 60 Gb/s in all, over a 100 Gb/s port; all clusters begin together."""
 AT_ONCE = 4
 """Clusters that train at a time, as the paper's ages say of its traffic (docs/papers/olaf.md)."""
@@ -35,12 +35,12 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Run:
+class DemoRun:
     """A load that was sent, and its outcome under each of SETTINGS."""
 
-    load: Load
-    plan: Schedule
-    outcomes: Sequence[Outcome]
+    load: ReplayLoad
+    plan: ReplaySchedule
+    outcomes: Sequence[ReplayOutcome]
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Experiment:
     """Runs of one kind of traffic through one testbed's engine."""
 
     testbed: Testbed
-    runs: Sequence[Run]
+    runs: Sequence[DemoRun]
 
-    def outcomes(self, mode: Mode, rate: int) -> Sequence[Outcome]:
+    def outcomes_of(self, mode: Mode, rate: int) -> Sequence[ReplayOutcome]:
         """Return every run's outcome under one of SETTINGS; ``rate`` in bit/s."""
         column = SETTINGS.index(Setting(mode, rate))
         return [run.outcomes[column] for run in self.runs]
@@ -61,28 +61,30 @@ class Experiment:
         return self.runs[0].load.at_once or len(self.testbed.clusters)
 
 
-def in_turn() -> Sequence[Load]:
+def in_turn() -> Sequence[ReplayLoad]:
     """Return a load for each run, in which the clusters train AT_ONCE at a time."""
     return [replace(TOGETHER, at_once=AT_ONCE, order=run) for run in range(RUNS)]
 
 
-def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
+def run_experiment(
+    running: InVirtualTime, testbed: Testbed, loads: Sequence[ReplayLoad], progress: Progress
+) -> Experiment:
     """Replay the shipped trace, as each load says, under every setting. Raises OlafError."""
-    trace = traces.load(paths.sources() / TRACE)
+    trace = traces.load_trace(paths.sources() / TRACE)
     runs = []
     for number, load in enumerate(loads, 1):
-        plan = schedule(trace, clusters_of(testbed), load)
+        plan = schedule_updates(trace, clusters_of(testbed), load)
         values_in(load.frame_bytes, trace)
         which = f"{load.at_once} clusters at a time" if load.at_once else "all clusters together"
         progress(
             f"replaying {len(plan.time)} updates through FIFO and Olaf, {which}, run {number} of {len(loads)}"
         )
-        outcomes = [replay(running, testbed, trace, plan, load.blocks, setting) for setting in SETTINGS]
-        runs.append(Run(load, plan, outcomes))
+        outcomes = [replay_trace(running, testbed, trace, plan, load.blocks, setting) for setting in SETTINGS]
+        runs.append(DemoRun(load, plan, outcomes))
     return Experiment(testbed, runs)
 
 
-def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
+def save_plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
     """Save figure 6 and Age-of-Model over time, of the first run, as PNG and SVG.
 
     Raises OlafError when they cannot be written.
@@ -93,6 +95,6 @@ def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
     testbed, first = experiment.testbed, experiment.runs[0]
     olaf = [outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF]
     plot.updates_per_frame(olaf, testbed, first.plan, first.load, *figure6)
-    pair = [experiment.outcomes(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
-    plot.ages(pair, testbed, first.plan, first.load, *ages)
+    pair = [experiment.outcomes_of(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
+    plot.draw_ages(pair, testbed, first.plan, first.load, *ages)
     return *figure6, *ages

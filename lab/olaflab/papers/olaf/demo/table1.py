@@ -7,7 +7,7 @@ from typing import Any
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo.experiment import Experiment, G
 from olaflab.training.replay.report import as_json, mode_text
-from olaflab.training.replay.run import reduction
+from olaflab.training.replay.run import relative_reduction
 
 
 @dataclass(frozen=True)
@@ -57,51 +57,51 @@ _HEADER = """\
                 paper     ours   paper    ours      ours   paper  ours            ours      paper  ours"""
 
 
-def rows(experiment: Experiment) -> dict[tuple[Mode, int], Row]:
+def make_rows(experiment: Experiment) -> dict[tuple[Mode, int], Row]:
     """Return our figures by the paper's rows (mode, output in Gb/s)."""
-    return {(mode, rate): _row(experiment, mode, rate) for mode, rate in PAPER}
+    return {(mode, rate): _make_row(experiment, mode, rate) for mode, rate in PAPER}
 
 
-def less(experiment: Experiment, rate: int) -> Reduction | None:
+def age_reduction(experiment: Experiment, rate: int) -> Reduction | None:
     """Return how much fresher Olaf is at ``rate`` Gb/s; None when some cluster has no age."""
-    fifo, olaf = (_ages(experiment, mode, rate) for mode in (Mode.FIFO, Mode.OLAF))
-    shares = [reduction(before, after) for before, after in zip(fifo, olaf, strict=True)]
+    fifo, olaf = (_average_ages(experiment, mode, rate) for mode in (Mode.FIFO, Mode.OLAF))
+    shares = [relative_reduction(before, after) for before, after in zip(fifo, olaf, strict=True)]
     known = [100 * share for share in shares if share is not None]
-    overall = reduction(_mean(fifo), _mean(olaf))
+    overall = relative_reduction(_mean_or_none(fifo), _mean_or_none(olaf))
     if overall is None or len(known) < len(shares):
         return None
     return Reduction(100 * overall, min(known), max(known))
 
 
-def table(experiment: Experiment) -> str:
+def format_table(experiment: Experiment) -> str:
     """Format the table for people."""
     lines = [_HEADER]
-    for (mode, rate), ours in rows(experiment).items():
+    for (mode, rate), ours in make_rows(experiment).items():
         paper, olaf = PAPER[mode, rate], mode is Mode.OLAF
         lines.append(
             f"{mode_text(mode)} {rate} Gb/s   {paper.received:6} {ours.received:8.0f}  "
-            f"{_count(paper.aggregated):>6} {_count(ours.merged if olaf else None):>7}  "
-            f"{_count(ours.replaced if olaf else None):>8}  "
-            f"{paper.lost:6.1f} {ours.lost:5.1f}  {_age(ours.age):>14}  "
-            f"{_count(paper.reduction) if olaf else '':>9} "
-            f"{_reduction(less(experiment, rate)) if olaf else ''}".rstrip()
+            f"{_format_count(paper.aggregated):>6} {_format_count(ours.merged if olaf else None):>7}  "
+            f"{_format_count(ours.replaced if olaf else None):>8}  "
+            f"{paper.lost:6.1f} {ours.lost:5.1f}  {_format_age(ours.age):>14}  "
+            f"{_format_count(paper.reduction) if olaf else '':>9} "
+            f"{_format_reduction(age_reduction(experiment, rate)) if olaf else ''}".rstrip()
         )
     return "\n".join(lines)
 
 
-def published() -> list[dict[str, Any]]:
+def published_rows() -> list[dict[str, Any]]:
     """Return the paper's rows for JSON."""
     return [{"mode": mode.value, "rate": rate * G, **asdict(row)} for (mode, rate), row in PAPER.items()]
 
 
-def data(experiment: Experiment) -> dict[str, Any]:
+def make_data(experiment: Experiment) -> dict[str, Any]:
     """Return our figures for JSON; ages in ns, rates in bit/s, lost and reductions in percent."""
-    reductions = {f"{rate}G": less(experiment, rate) for rate in (40, 20)}
+    reductions = {f"{rate}G": age_reduction(experiment, rate) for rate in (40, 20)}
     return {
         "at_once": experiment.at_once,
         "rows": [
             {"mode": mode.value, "rate": rate * G, **asdict(row)}
-            for (mode, rate), row in rows(experiment).items()
+            for (mode, rate), row in make_rows(experiment).items()
         ],
         "aom_reduction": {rate: value and asdict(value) for rate, value in reductions.items()},
         "runs": [
@@ -111,35 +111,35 @@ def data(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _row(experiment: Experiment, mode: Mode, rate: int) -> Row:
-    figures = [outcome.measurement for outcome in experiment.outcomes(mode, rate * G)]
+def _make_row(experiment: Experiment, mode: Mode, rate: int) -> Row:
+    figures = [outcome.measurement for outcome in experiment.outcomes_of(mode, rate * G)]
     return Row(
         received=mean(figure.received for figure in figures),
         merged=mean(figure.merged for figure in figures),
         replaced=mean(figure.replaced for figure in figures),
         lost=100 * mean(figure.loss for figure in figures),
-        age=_mean(_ages(experiment, mode, rate)),
+        age=_mean_or_none(_average_ages(experiment, mode, rate)),
     )
 
 
-def _ages(experiment: Experiment, mode: Mode, rate: int) -> list[float | None]:
-    return [outcome.measurement.average_age for outcome in experiment.outcomes(mode, rate * G)]
+def _average_ages(experiment: Experiment, mode: Mode, rate: int) -> list[float | None]:
+    return [outcome.measurement.average_age for outcome in experiment.outcomes_of(mode, rate * G)]
 
 
-def _mean(ages: list[float | None]) -> float | None:
+def _mean_or_none(ages: list[float | None]) -> float | None:
     known = [age for age in ages if age is not None]
     return mean(known) if len(known) == len(ages) else None
 
 
-def _count(value: float | None) -> str:
+def _format_count(value: float | None) -> str:
     return "–" if value is None else f"{value:.0f}"
 
 
-def _age(nanoseconds: float | None) -> str:
+def _format_age(nanoseconds: float | None) -> str:
     return "–" if nanoseconds is None else f"{nanoseconds / 1000:.3f} µs"
 
 
-def _reduction(value: Reduction | None) -> str:
+def _format_reduction(value: Reduction | None) -> str:
     if value is None:
         return "    –"
     spread = f" ({value.least:.0f}–{value.most:.0f})" if value.least < value.most else ""

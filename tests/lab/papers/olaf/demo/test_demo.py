@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control.store import Record, Role, Store, folder_of
+from olafctl.control.store import Record, RecordRole, Store, folder_of
 
 
-def demo(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_demo(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "olafctl", "demo", *words]
     environment = {**os.environ, "OLAF_STATE": str(state)}
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -19,7 +19,7 @@ def demo(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Path) -> None:
     state, output = tmp_path / "state", tmp_path / "figures"
-    done = demo(state, "--no-tests", "--json", "-o", str(output))
+    done = run_demo(state, "--no-tests", "--json", "-o", str(output))
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert len(data["paper"]) == 4
@@ -46,17 +46,17 @@ def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Pat
 def test_what_is_deployed_already_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
     store = Store(folder_of("nine-clusters"))
-    store.put(Role.RUNNING, Record("name: nine-clusters", Path("mine.yaml"), "twin", "key"))
-    done = demo(tmp_path / "state", "-o", str(tmp_path))
+    store.put(RecordRole.RUNNING, Record("name: nine-clusters", Path("mine.yaml"), "twin", "key"))
+    done = run_demo(tmp_path / "state", "-o", str(tmp_path))
     assert done.returncode == 1
     assert "nine-clusters: is deployed already" in done.stderr
     assert "olafctl destroy --deployment nine-clusters" in done.stderr
-    assert store.record(Role.RUNNING) is not None
+    assert store.record(RecordRole.RUNNING) is not None
 
 
 def test_a_folder_that_cannot_be_made_is_reported_before_anything_is_deployed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = demo(tmp_path / "state", "-o", str(tmp_path / "file" / "figures"))
+    done = run_demo(tmp_path / "state", "-o", str(tmp_path / "file" / "figures"))
     assert done.returncode == 1
     assert "cannot be made" in done.stderr
     assert not (tmp_path / "state").exists()
