@@ -31,7 +31,7 @@ class Fabric:
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         arrival = network.time + DELAY
         if tos == wire.CONTROL_TOS:
-            self.joins += datagram[0] == wire.Action.JOIN
+            self.joins += datagram[0] == wire.ControlAction.JOIN
             for destination, answer in self.engine.receive(datagram, source):
                 network.arrive(arrival, CONTROL, destination, answer)
         elif wire.Olaf.unpack(datagram).epoch == self.engine.epoch:
@@ -79,7 +79,7 @@ def test_every_reason_has_words(reason: wire.Reason, monkeypatch: pytest.MonkeyP
     def refuse(
         self: Engine, join: wire.Join, datagram: bytes, source: Address
     ) -> list[tuple[Address, bytes]]:
-        return [self._answer(wire.Action.JOIN, reason, join.nonce, source)]
+        return [self._answer(wire.ControlAction.JOIN, reason, join.nonce, source)]
 
     monkeypatch.setattr(Engine, "_join", refuse)
     with pytest.raises(JoinRefused) as refused:
@@ -144,10 +144,10 @@ def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
     worker.begin(np.zeros(100, np.float32))
     assert worker.wait(5.0)
     own, other = worker_address(0), worker_address(1)
-    resume = partial(wire.Halt, wire.Action.HALT, 0)
+    resume = partial(wire.Halt, wire.ControlAction.HALT, 0)
     forged = [(resume(3, bytes(16)), b"forged", own), (resume(3, bytes(16)), KEY, other)]
     replayed = [(resume(1, bytes(16)), KEY, own)]
-    halt = (wire.Halt(wire.Action.HALT, 1, 2, bytes(16)), KEY, own)
+    halt = (wire.Halt(wire.ControlAction.HALT, 1, 2, bytes(16)), KEY, own)
     for message in (halt, *forged, *replayed):
         worker.receive(of(signed(*message)), CONTROL)
     assert not worker.offer(np.ones(100, np.float32), 1.0)

@@ -14,7 +14,7 @@ from tests.testnet import SERVER, Engine, SumNetwork, gradient, worker_address
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 
 
-class Cluster:
+class ReplicaCluster:
     """An engine and its control plane."""
 
     def __init__(self, members: int, threshold: int, segments: int) -> None:
@@ -33,7 +33,7 @@ class Cluster:
 
 
 def test_members_find_one_another_through_the_control_plane() -> None:
-    cluster = Cluster(4, 3, 2)
+    cluster = ReplicaCluster(4, 3, 2)
     network = VirtualNetwork(cluster)
     first = gradient(1, 500)
     replicas = [
@@ -61,7 +61,7 @@ def test_members_find_one_another_through_the_control_plane() -> None:
 
 
 def test_what_is_halted_is_not_sent() -> None:
-    cluster = Cluster(2, 2, 1)
+    cluster = ReplicaCluster(2, 2, 1)
     network = VirtualNetwork(cluster)
     replicas = [
         Replica(
@@ -74,7 +74,7 @@ def test_what_is_halted_is_not_sent() -> None:
     ]
     assert network.run(30.0, lambda: all(replica.joined for replica in replicas))
     for number in range(2):
-        halt = wire.Halt(wire.Action.HALT, 1, 1 << 62, bytes(wire.MAC_BYTES)).pack()
+        halt = wire.Halt(wire.ControlAction.HALT, 1, 1 << 62, bytes(wire.MAC_BYTES)).pack()
         network.arrive(network.time, CONTROL, worker_address(number), halt)
     network.run(network.time + 1.0)
     before = cluster.data.results[0]

@@ -189,7 +189,7 @@ def test_a_member_that_comes_back_contributes_again(segments: int) -> None:
     assert back.replica.commits.left_out < back.replica.commits.commits / 4
 
 
-class Synchronous(Job):
+class SynchronousScript(Job):
     """Its gradients depend on the member, the version and the weights; their sums are exact in any order."""
 
     def compute(self, address: Address, number: int, version: int, weights: Vector) -> Vector:
@@ -199,7 +199,7 @@ class Synchronous(Job):
 
 @pytest.mark.parametrize("loss", [0.0, 0.05])
 def test_bound_0_and_h_of_all_are_synchronous_training(loss: float) -> None:
-    job = Synchronous(4, staleness=0, until=40, loss=loss, repeat=loss, spread=0.001, seed=3)
+    job = SynchronousScript(4, staleness=0, until=40, loss=loss, repeat=loss, spread=0.001, seed=3)
     weights = job.first.copy()
     for version in range(40):
         total = np.zeros(700, np.float32)

@@ -26,7 +26,7 @@ def test_the_status_header_has_a_24_bit_occupancy() -> None:
 
 
 def test_a_cluster_name_is_padded_and_a_mac_is_its_last_bytes() -> None:
-    packed = wire.Join(wire.Action.JOIN, wire.Role.WORKER, b"lander", 9797, 7, b"m" * 16).pack()
+    packed = wire.Join(wire.ControlAction.JOIN, wire.MemberRole.WORKER, b"lander", 9797, 7, b"m" * 16).pack()
     assert packed[:8] == b"\x01\x00lander"
     assert packed[8:34] == bytes(26)
     assert packed[-16:] == b"m" * 16
@@ -66,5 +66,5 @@ def test_the_delta_header_has_32_bytes_and_its_crc_last() -> None:
 
 
 def test_a_players_message_begins_like_no_other() -> None:
-    assert wire.WANT_ACTION not in {*wire.Action, *wire.Talk}
+    assert wire.WANT_ACTION not in {*wire.ControlAction, *wire.Talk}
     assert wire.WANT_ACTION >> 4 == 0

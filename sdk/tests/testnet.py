@@ -237,15 +237,15 @@ class Engine:
 
     def _control(self, datagram: bytes, source: Address) -> list[Sent]:
         action = datagram[0]
-        if action == wire.Action.JOIN:
+        if action == wire.ControlAction.JOIN:
             return self._join(wire.Join.unpack(datagram), datagram, source)
-        if action == wire.Action.LEAVE and self.workers.pop(source, None) is not None:
+        if action == wire.ControlAction.LEAVE and self.workers.pop(source, None) is not None:
             self.seen["left"] += 1
             if not self.workers:
                 self.new_job((self.epoch + 1) % 16)
-        if action == wire.Action.SET_H:
+        if action == wire.ControlAction.SET_H:
             return self._set_threshold(wire.SetH.unpack(datagram), source)
-        if action == wire.Action.HELP:
+        if action == wire.ControlAction.HELP:
             return self._help(wire.Help.unpack(datagram), source)
         return []
 
@@ -254,7 +254,7 @@ class Engine:
         self.threshold = askers.threshold
         for index in self.indices:
             index.threshold = askers.threshold
-        return [self._answer(wire.Action.SET_H, wire.Reason.OK, askers.nonce, source)]
+        return [self._answer(wire.ControlAction.SET_H, wire.Reason.OK, askers.nonce, source)]
 
     def _join(self, join: wire.Join, datagram: bytes, source: Address) -> list[Sent]:
         reason = wire.Reason.OK
@@ -262,18 +262,18 @@ class Engine:
             reason = wire.Reason.BAD_MAC
         elif join.cluster.rstrip(b"\0") != b"lander":
             reason = wire.Reason.UNKNOWN_CLUSTER
-        elif join.role == wire.Role.PARAMETER_SERVER:
+        elif join.role == wire.MemberRole.PARAMETER_SERVER:
             self.seen["servers joined"] += 1
         elif source not in self.workers and len(self.workers) == self.size:
             reason = wire.Reason.CLUSTER_FULL
         else:
             self.workers.setdefault(source, len(self.workers))
             self.seen["joined"] += 1
-        return [self._answer(wire.Action.JOIN, reason, join.nonce, source)]
+        return [self._answer(wire.ControlAction.JOIN, reason, join.nonce, source)]
 
-    def _answer(self, answered: wire.Action, reason: wire.Reason, nonce: int, source: Address) -> Sent:
+    def _answer(self, answered: wire.ControlAction, reason: wire.Reason, nonce: int, source: Address) -> Sent:
         answer = wire.Answer(
-            wire.Action.ACK,
+            wire.ControlAction.ACK,
             answered,
             reason,
             self.epoch,

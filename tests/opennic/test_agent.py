@@ -18,7 +18,7 @@ from olafctl.targets.opennic.health import CMACS, PERIOD, RX_STATUS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG, TABLES
 from olafctl.wire.frames import mac_bits
 from olafswitch.errors import OlafError
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Exact, TableFull
 from olafswitch.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
@@ -65,12 +65,12 @@ def opened_card(hardware: FakeCard, built: Built) -> Card:
 
 
 @pytest.fixture
-def agent(card: Card) -> Iterator[Agent]:
+def agent(card: Card) -> Iterator[AgentServer]:
     with serve_devices(card.planes, "127.0.0.1:0") as running:
         yield running
 
 
-def connect_primary(agent: Agent, built: Built, number: int, election_id: int = 10) -> Session:
+def connect_primary(agent: AgentServer, built: Built, number: int, election_id: int = 10) -> Session:
     """A primary of an IP whose pipeline runs."""
     session = Session.connect(agent.address, number, election_id=election_id)
     name = NAMES[number]
@@ -81,13 +81,13 @@ def connect_primary(agent: Agent, built: Built, number: int, election_id: int = 
 
 
 @pytest.fixture
-def first(agent: Agent, built: Built) -> Iterator[Session]:
+def first(agent: AgentServer, built: Built) -> Iterator[Session]:
     with connect_primary(agent, built, 1) as session:
         yield session
 
 
 @pytest.fixture
-def second(agent: Agent, built: Built) -> Iterator[Session]:
+def second(agent: AgentServer, built: Built) -> Iterator[Session]:
     with connect_primary(agent, built, 2) as session:
         yield session
 
@@ -291,7 +291,7 @@ def test_another_build_is_refused_with_what_to_do(hardware: FakeCard, built: Bui
         opened_card(hardware, built)
 
 
-def test_a_pipeline_of_another_build_is_refused(agent: Agent, built: Built, tmp_path: Path) -> None:
+def test_a_pipeline_of_another_build_is_refused(agent: AgentServer, built: Built, tmp_path: Path) -> None:
     other = tmp_path / "config"
     other.write_text('{"ip": "vnp4_1", "build_id": "00000000"}')
     with (

@@ -13,7 +13,7 @@ from olafctl.targets.opennic.card import Card
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafswitch.p4runtime.address import Tls
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from tests.opennic import fake_card
 from tests.opennic.fake_card import Built, FakeCard
@@ -46,16 +46,16 @@ def card(built: Built) -> Iterator[Card]:
 
 
 @pytest.fixture
-def agent(card: Card, tmp_path: Path) -> Iterator[Agent]:
+def agent(card: Card, tmp_path: Path) -> Iterator[AgentServer]:
     with serve_devices(card.planes, f"unix:{tmp_path}/p4runtime.sock") as running:
         yield running
 
 
-def test_p4runtime_shell(agent: Agent, built: Built) -> None:
+def test_p4runtime_shell(agent: AgentServer, built: Built) -> None:
     run_session(shell_python(), "opennic.clients.shell_session", agent.address, built.folder)
 
 
-def test_finsy(agent: Agent, built: Built) -> None:
+def test_finsy(agent: AgentServer, built: Built) -> None:
     run_session(finsy_python(), "opennic.clients.finsy_session", agent.address, built.folder)
 
 

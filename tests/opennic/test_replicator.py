@@ -24,7 +24,7 @@ PORT_NUMBERS = (7, 9)
 
 
 @dataclass(frozen=True)
-class Member:
+class ReplicatorMember:
     """One copy of a group; ``rewrite`` is (MAC, address, UDP port)."""
 
     port: int
@@ -37,7 +37,7 @@ def connect_ends(this: Bench) -> tuple[Source, Sink]:
     return this.source(Signals.axis("s", user)), this.sink(Signals.axis("m", [("m_size", 16), ("m_port", 2)]))
 
 
-def set_group(this: Bench, group: int, first: int, members: list[Member]) -> None:
+def set_group(this: Bench, group: int, first: int, members: list[ReplicatorMember]) -> None:
     for index, member in enumerate(members, start=first):
         mac, addr, port = member.rewrite or (0, 0, 0)
         for name, value in (
@@ -80,9 +80,9 @@ def addressed_to(frame: bytes, rewrite: tuple[int, int, int]) -> bytes:
     return bytes(packet)[:34] + bytes(data)[34:]
 
 
-def random_members(pick: random.Random, count: int) -> list[Member]:
+def random_members(pick: random.Random, count: int) -> list[ReplicatorMember]:
     return [
-        Member(
+        ReplicatorMember(
             pick.choice([*PORT_NUMBERS, 12] if index % 5 == 4 else PORT_NUMBERS),
             None
             if pick.random() < 0.2
@@ -93,11 +93,11 @@ def random_members(pick: random.Random, count: int) -> list[Member]:
 
 
 def expected_copies(
-    frame: bytes, src: int, dst: int, members: list[Member] | None, addressed: bool
+    frame: bytes, src: int, dst: int, members: list[ReplicatorMember] | None, addressed: bool
 ) -> list[tuple[bytes, int]]:
     """The copies of a frame and the one-hot port of each, as VNP4₂'s v1model egress makes them."""
     if members is None:
-        members, addressed = [Member(dst)], True
+        members, addressed = [ReplicatorMember(dst)], True
     made = []
     for member in members:
         if member.port in PORT_NUMBERS and (addressed or member.port != src):
@@ -111,7 +111,7 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
     pick = random.Random(3)
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)
-    groups: dict[int, list[Member]] = {}
+    groups: dict[int, list[ReplicatorMember]] = {}
     for group, count in ((1, 3), (5, 1), (2000, 17), (9, 0)):
         groups[group] = random_members(pick, count)
         set_group(this, group, sum(len(members) for members in groups.values()) - count, groups[group])
@@ -152,7 +152,7 @@ def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
 def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)
-    set_group(this, 1, 0, [Member(7), Member(9), Member(12)])
+    set_group(this, 1, 0, [ReplicatorMember(7), ReplicatorMember(9), ReplicatorMember(12)])
     frame = frame_of(random.Random(1), 60)
     for user in ([7, 0, 1, 0, 0], [7, 12, 0, 0, 0], [7, 0, 0, 0, 0], [7, 0, 3000, 0, 0], [7, 0, 1, 1, 0]):
         source.send(frame, user)
@@ -174,7 +174,7 @@ def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) 
     source, sink = connect_ends(this)
     words = [0xFFFF] * carries + [0] * (4 - carries)
     address = words[2] << 16 | words[3]
-    set_group(this, 1, 0, [Member(7, (1, address, 3))])
+    set_group(this, 1, 0, [ReplicatorMember(7, (1, address, 3))])
     want = []
     for low in (0xFFFF - carries, 0x10000 - carries, 0xFFFE, 0xFFFF, 0, 1):
         frame = bytearray(frame_of(random.Random(1), 60))

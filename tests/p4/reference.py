@@ -108,9 +108,9 @@ class Interpreter:
                 return {name: self.value(each, scope) for name, each in items}
             case tree.Name() | tree.Index() | tree.Slice():
                 return self.read(self.place(node, scope))
-            case tree.Member(base=tree.Call() | tree.Cast(), name=name):
+            case tree.MemberExpression(base=tree.Call() | tree.Cast(), name=name):
                 return self.value(node.base, scope)[name]
-            case tree.Member():
+            case tree.MemberExpression():
                 return self.read(self.place(node, scope))
             case tree.Cast(type=type_, operand=operand):
                 made = self.value(operand, scope)
@@ -156,7 +156,7 @@ class Interpreter:
         match node:
             case tree.Name(name=name):
                 return scope.holder(name), name
-            case tree.Member(base=base, name=name):
+            case tree.MemberExpression(base=base, name=name):
                 return self.read(self.place(base, scope)), name
             case tree.Index(base=base, index=index):
                 stack = self.read(self.place(base, scope))
@@ -189,7 +189,7 @@ class Interpreter:
             if isinstance(target, tree.Function):
                 return self.enter(target.signature.params, node.args, scope, target.body, self.top)
             return self.enter(target.params, node.args, scope, target.body, scope)
-        assert isinstance(callee, tree.Member)
+        assert isinstance(callee, tree.MemberExpression)
         if callee.name == "setValid":
             return None
         assert isinstance(callee.base, tree.Name)
@@ -249,7 +249,7 @@ class Interpreter:
 
     def run(self, node: Any, scope: Scope) -> None:
         match node:
-            case tree.Block(statements=statements):
+            case tree.BlockStatement(statements=statements):
                 inner = Scope(scope)
                 for each in statements:
                     self.run(each, inner)

@@ -179,7 +179,7 @@ def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Pa
 
 
 def test_its_file_is_run_and_pushed(commands: Path, compiled: Path, tmp_path: Path) -> None:
-    """By the switch itself, by a client as it is, and by one that wraps it as BMv2's controllers do."""
+    """Three set the pipeline: the switch, a client as it is, and one that wraps it as BMv2's do."""
     PcapWriter(tmp_path / "left_in.pcap").close()
     words = ["-i", "1@left", "--use-files", "0", "--pcap", "--nanolog", "ipc:///tmp/none", "--device-id", "3"]
     target = ["--log-console", "--", "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "255"]

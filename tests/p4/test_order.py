@@ -86,7 +86,7 @@ class Effects:
         return self.r.choice(plain)
 
     def args(self, **values: str) -> str:
-        """By place, or by name in any order."""
+        """Write arguments by place, or by name in any order."""
         if self.r.random() < 0.5:
             return ", ".join(values.values())
         named = [f"{name} = {value}" for name, value in values.items()]

@@ -26,7 +26,7 @@ SECONDS = 300
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is typed into Mininet, and what must then stand in ``logs/out.txt``, without it in the output."""
+    """Words typed into Mininet, and what must then stand in ``logs/out.txt``, without them in the output."""
 
     name: str
     lines: tuple[str, ...]

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import text_format
 
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
 from olafswitch.p4runtime.protocol import p4info_pb2
 from olafswitch.p4runtime.session import Session
@@ -31,13 +31,13 @@ def plane() -> MemoryPlane:
 
 
 @pytest.fixture
-def agent(plane: MemoryPlane) -> Iterator[Agent]:
+def agent(plane: MemoryPlane) -> Iterator[AgentServer]:
     with serve_devices({1: plane}, "127.0.0.1:0") as agent:
         yield agent
 
 
 @pytest.fixture
-def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
+def session(agent: AgentServer, p4info: P4Info) -> Iterator[Session]:
     """Provide a primary whose pipeline runs."""
     with Session.connect(agent.address, 1, election_id=10) as session:
         session.push(p4info, b"program", cookie=99)
@@ -45,7 +45,7 @@ def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
 
 
 @pytest.fixture
-def controller(agent: Agent) -> Iterator[PlainController]:
+def controller(agent: AgentServer) -> Iterator[PlainController]:
     """Provide a bare connection that has not arbitrated."""
     with PlainController(agent.address) as controller:
         yield controller

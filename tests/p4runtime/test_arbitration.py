@@ -6,7 +6,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.rpc import code_pb2
 
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from olafswitch.p4runtime.session import Session
@@ -29,7 +29,7 @@ def _election_id(answer: Any) -> int:
     return int(answer.election_id.high << 64 | answer.election_id.low)
 
 
-def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> None:
+def test_the_highest_election_id_is_primary(agent: AgentServer, p4info: P4Info) -> None:
     with PlainController(agent.address) as first, PlainController(agent.address) as second:
         answer = first.arbitrate(5)
         assert (answer.device_id, answer.status.code, _election_id(answer)) == (1, OK, 5)
@@ -50,7 +50,7 @@ def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> Non
         assert second.write(GROUP) == ["OK"]
 
 
-def test_after_the_primary_left_only_a_higher_id_becomes_primary(agent: Agent, p4info: P4Info) -> None:
+def test_after_the_primary_left_only_a_higher_id_becomes_primary(agent: AgentServer, p4info: P4Info) -> None:
     with PlainController(agent.address) as primary, PlainController(agent.address) as backup:
         primary.arbitrate(7)
         primary.set_pipeline("VERIFY_AND_COMMIT", p4info)
@@ -64,7 +64,7 @@ def test_after_the_primary_left_only_a_higher_id_becomes_primary(agent: Agent, p
         assert backup.write(GROUP) == ["OK"]
 
 
-def test_a_primary_can_step_down(agent: Agent) -> None:
+def test_a_primary_can_step_down(agent: AgentServer) -> None:
     with PlainController(agent.address) as first, PlainController(agent.address) as second:
         first.arbitrate(7)
         second.arbitrate(3)
@@ -85,7 +85,7 @@ def test_election_id_zero_is_an_election_id(controller: PlainController) -> None
     assert answer.HasField("election_id")
 
 
-def test_an_election_id_in_use_ends_the_stream(agent: Agent) -> None:
+def test_an_election_id_in_use_ends_the_stream(agent: AgentServer) -> None:
     with PlainController(agent.address) as first, PlainController(agent.address) as second:
         first.arbitrate(7)
         second.send(_arbitration_request("device_id: 1 election_id { low: 7 }"))
@@ -109,7 +109,7 @@ def test_a_role_configuration_is_refused(controller: PlainController) -> None:
     assert controller.next_message("end") == "INVALID_ARGUMENT"
 
 
-def test_each_role_has_its_own_primary(agent: Agent, p4info: P4Info) -> None:
+def test_each_role_has_its_own_primary(agent: AgentServer, p4info: P4Info) -> None:
     with PlainController(agent.address) as one, PlainController(agent.address) as other:
         assert one.arbitrate(5).status.code == OK
         answer = other.arbitrate(5, role="telemetry")
@@ -126,7 +126,7 @@ def test_half_closing_the_stream_ends_it(controller: PlainController) -> None:
     assert controller.next_message("end") == "OK"
 
 
-def test_streams_beyond_the_limit_are_refused_and_calls_served(agent: Agent) -> None:
+def test_streams_beyond_the_limit_are_refused_and_calls_served(agent: AgentServer) -> None:
     crowd = [PlainController(agent.address) for _ in range(48)]
     try:
         for place, each in enumerate(crowd):

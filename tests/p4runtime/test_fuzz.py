@@ -9,7 +9,7 @@ import tracemalloc
 
 import grpc
 
-from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
@@ -28,7 +28,9 @@ _ANSWERS = {
 }
 
 
-def test_mutated_messages(agent: Agent, primary: PlainController, plane: MemoryPlane, p4info: P4Info) -> None:
+def test_mutated_messages(
+    agent: AgentServer, primary: PlainController, plane: MemoryPlane, p4info: P4Info
+) -> None:
     rng = random.Random(20300)
     write = primary.channel.unary_unary("/p4.v1.P4Runtime/Write")
     read = primary.channel.unary_stream("/p4.v1.P4Runtime/Read")
@@ -72,7 +74,7 @@ def test_no_failure_of_ours_hides_in_an_internal_error(primary: PlainController)
     assert internal == []
 
 
-def test_mutated_stream_messages(agent: Agent, p4info: P4Info) -> None:
+def test_mutated_stream_messages(agent: AgentServer, p4info: P4Info) -> None:
     rng = random.Random(7)
     for _ in range(MESSAGES // 30):
         channel = grpc.insecure_channel(agent.address)

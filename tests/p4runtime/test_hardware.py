@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.entities import DefaultAction, PacketIn, Range, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
@@ -74,13 +74,13 @@ def program(switch: SimulatedSwitch) -> Pushed:
 
 
 @pytest.fixture
-def agent(switch: SimulatedSwitch) -> Iterator[Agent]:
+def agent(switch: SimulatedSwitch) -> Iterator[AgentServer]:
     with serve_devices({1: switch}, "127.0.0.1:0") as agent:
         yield agent
 
 
 @pytest.fixture
-def session(agent: Agent, program: Pushed) -> Iterator[Session]:
+def session(agent: AgentServer, program: Pushed) -> Iterator[Session]:
     with Session.connect(agent.address, 1, election_id=10) as session:
         session.push(program.p4info, program.device_config)
         yield session
@@ -156,7 +156,7 @@ def test_no_frame_that_leaves_after_a_write_saw_the_state_before(
     assert 4 in before and len(after) > 20 and set(after) == {6}
 
 
-def test_another_module_is_refused(agent: Agent, program: Pushed) -> None:
+def test_another_module_is_refused(agent: AgentServer, program: Pushed) -> None:
     with Session.connect(agent.address, 1, election_id=10) as session:
         for config, why in (
             (b"control", "not a module's"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from olafswitch.p4runtime import limits
-from olafswitch.p4runtime.agent import Agent, encode
+from olafswitch.p4runtime.agent import AgentServer, encode
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, PlainController, parse_entity, parse_update
@@ -33,7 +33,7 @@ def test_a_message_above_the_limit_is_refused(primary: PlainController) -> None:
 
 
 def test_only_the_primarys_batch_is_looked_at(
-    agent: Agent, primary: PlainController, monkeypatch: pytest.MonkeyPatch
+    agent: AgentServer, primary: PlainController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "WRITE_UPDATES", 1)
     primary.election_id = 5

@@ -12,7 +12,7 @@ from olafswitch.p4.compiler import Program, compile_program, compile_text
 from olafswitch.p4.p4info.ids import name_hash
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.entities import (
     CounterData,
     DefaultAction,
@@ -48,13 +48,13 @@ def switch() -> Iterator[NativeSwitch]:
 
 
 @pytest.fixture
-def agent(switch: NativeSwitch) -> Iterator[Agent]:
+def agent(switch: NativeSwitch) -> Iterator[AgentServer]:
     with serve_devices({1: switch}, "127.0.0.1:0") as agent:
         yield agent
 
 
 @pytest.fixture
-def session(agent: Agent, program: Program) -> Iterator[Session]:
+def session(agent: AgentServer, program: Program) -> Iterator[Session]:
     with Session.connect(agent.address, 1, election_id=10) as session:
         session.push(program.p4info, program.device_config)
         yield session
@@ -121,7 +121,7 @@ HIDDEN = """
 """
 
 
-def test_what_is_hidden_acts_and_no_controller_can_name_it(agent: Agent, switch: NativeSwitch) -> None:
+def test_what_is_hidden_acts_and_no_controller_can_name_it(agent: AgentServer, switch: NativeSwitch) -> None:
     body = "if (!secret.apply().hit) { shown.apply(); }"
     text = preprocess_text(parts_text(local=HIDDEN, body=body, state="packet.extract(h.h);"), "case.p4")
     program = compile_text(text, optimize="-O0")
@@ -153,7 +153,7 @@ def test_arrays(session: Session, switch: NativeSwitch) -> None:
 
 
 def test_hits_are_timed_and_idle_entries_notified(
-    agent: Agent, program: Program, switch: NativeSwitch
+    agent: AgentServer, program: Program, switch: NativeSwitch
 ) -> None:
     entry = (
         r"""table_id: 0x02000003 priority: 1 match { field_id: 1 ternary { value: "\x21" mask: "\xff" } }"""
@@ -213,7 +213,7 @@ def test_a_program_that_does_not_compile_leaves_the_old_one(
     assert session.entries("exact") == {EXACT}
 
 
-def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
+def test_the_projects_programs(switch: NativeSwitch, agent: AgentServer) -> None:
     small = preprocess_file(P4SRC / "vnp4_1.p4").replace("size = 16384", "size = 64")
     vnp4_1 = compile_text(small, optimize="-O0")
     vnp4_2 = compile_program(P4SRC / "vnp4_2.p4", optimize="-O0")
@@ -256,7 +256,7 @@ def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
         assert session.entries() == entries
 
 
-def test_mutated_messages_between_packets(agent: Agent, switch: NativeSwitch, program: Program) -> None:
+def test_mutated_messages_between_packets(agent: AgentServer, switch: NativeSwitch, program: Program) -> None:
     rng = random.Random(20300)
     with PlainController(agent.address) as controller:
         controller.arbitrate(10)

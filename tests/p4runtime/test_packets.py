@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.agent.controller_stream import ControllerStream
 from olafswitch.p4runtime.agent.device import AgentDevice
 from olafswitch.p4runtime.protocol import p4runtime_pb2
@@ -58,7 +58,7 @@ def test_a_packet_that_fails_ends_the_stream_with_the_reason(
 
 
 def test_only_the_primary_sends_and_receives_packets(
-    agent: Agent, primary: PlainController, plane: MemoryPlane
+    agent: AgentServer, primary: PlainController, plane: MemoryPlane
 ) -> None:
     with PlainController(agent.address) as backup:
         backup.arbitrate(2)

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import grpc
 import pytest
 
-from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import SECONDS, PlainController, parse_entity, parse_update
@@ -195,7 +195,7 @@ def test_forwarding_goes_on_while_a_pipeline_is_built(
 
 
 def test_a_primary_deposed_during_the_build_commits_nothing(
-    agent: Agent, primary: PlainController, plane: MemoryPlane, p4info: P4Info
+    agent: AgentServer, primary: PlainController, plane: MemoryPlane, p4info: P4Info
 ) -> None:
     build = _begun(primary, plane, p4info)
     with PlainController(agent.address) as other:

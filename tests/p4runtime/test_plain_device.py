@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
 from tests.p4runtime.controller import PlainController, parse_entity, parse_update
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -30,14 +30,14 @@ class PlainPlane(MemoryPlane):
 
 
 @pytest.fixture
-def agent(p4info: P4Info) -> Iterator[Agent]:
+def agent(p4info: P4Info) -> Iterator[AgentServer]:
     with serve_devices({1: PlainPlane()}, "127.0.0.1:0") as agent:
         agent.load_pipeline(1, p4info, b"program")
         yield agent
 
 
 @pytest.fixture
-def primary(agent: Agent) -> Iterator[PlainController]:
+def primary(agent: AgentServer) -> Iterator[PlainController]:
     with PlainController(agent.address) as controller:
         assert controller.arbitrate(1).status.code == 0
         yield controller

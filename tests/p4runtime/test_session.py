@@ -17,7 +17,7 @@ import pytest
 from google.rpc import code_pb2
 
 from olafswitch.errors import BadInput, OlafError
-from olafswitch.p4runtime.agent import Agent, serve_devices
+from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.entities import (
     CloneSession,
@@ -144,7 +144,7 @@ def test_what_does_not_fit_the_program_is_never_sent(session: Session, entry: Ta
     assert session.entries("exact") == set()
 
 
-def test_primary_and_backup(agent: Agent, session: Session) -> None:
+def test_primary_and_backup(agent: AgentServer, session: Session) -> None:
     assert session.is_primary
     with Session.connect(agent.address, 1, election_id=1 << 100, name="vnp4_1") as other:
         assert other.is_primary
@@ -224,7 +224,7 @@ def test_close_returns_when_the_switch_ended_the_stream() -> None:
             assert released == closed
 
 
-def test_pushing(agent: Agent, p4info: P4Info, tmp_path: Path) -> None:
+def test_pushing(agent: AgentServer, p4info: P4Info, tmp_path: Path) -> None:
     config = tmp_path / "program"
     config.write_bytes(b"bad program")
     with Session.connect(agent.address, 1) as session:
@@ -268,7 +268,7 @@ def test_no_server_at_the_address() -> None:
         assert time.monotonic() - started < SECONDS
 
 
-def test_refused_connections(agent: Agent, session: Session) -> None:
+def test_refused_connections(agent: AgentServer, session: Session) -> None:
     with pytest.raises(P4RuntimeFailed, match="NOT_FOUND: device 8 does not exist"):
         Session.connect(agent.address, 8)
     with pytest.raises(P4RuntimeFailed, match="election id 10 is used"):
@@ -332,13 +332,13 @@ def test_unix_sockets_and_several_devices(p4info: P4Info, tmp_path: Path) -> Non
     assert len(planes[1].entries) == 4
 
 
-def test_an_address_in_use(agent: Agent) -> None:
+def test_an_address_in_use(agent: AgentServer) -> None:
     with pytest.raises(Exception, match="cannot listen: Address already in use"):
         serve_devices({1: MemoryPlane()}, agent.address)
 
 
 @pytest.mark.parametrize("seen", [7, 1 << 64, (1 << 128) - 1])
-def test_an_election_id_that_was_seen_locks_no_other_out(agent: Agent, seen: int) -> None:
+def test_an_election_id_that_was_seen_locks_no_other_out(agent: AgentServer, seen: int) -> None:
     Session.connect(agent.address, 1, election_id=seen).close()
     with Session.connect(agent.address, 1, election_id=5) as late:
         assert not late.is_primary
@@ -347,7 +347,7 @@ def test_an_election_id_that_was_seen_locks_no_other_out(agent: Agent, seen: int
         assert late.election_id == min(seen + 1, (1 << 128) - 1)
 
 
-def test_a_primary_is_named_and_displaced_only_on_request(agent: Agent) -> None:
+def test_a_primary_is_named_and_displaced_only_on_request(agent: AgentServer) -> None:
     with (
         Session.connect(agent.address, 1, election_id=1 << 64) as first,
         Session.connect(agent.address, 1, election_id=5) as late,

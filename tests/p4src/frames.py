@@ -25,7 +25,7 @@ FAR = Endpoint("02:00:00:00:00:66", IPv4Address("10.0.0.66"), 40066)
 """A worker whose updates do not come by here."""
 
 EPOCH = 2
-"""Of the worker's job; the neighbour's is 0."""
+"""Epoch of the worker's job; the neighbour's is 0."""
 
 PLAIN = Ether(src=STRANGER.mac, dst=SERVER.mac)
 """An Ethernet header with addresses of its own, so that Scapy need not look for any."""

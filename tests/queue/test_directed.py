@@ -18,7 +18,7 @@ from .test_rules import gradients
 
 GEOMETRY = Geometry()
 THRESHOLD = 3
-"""Of the index before the command."""
+"""State of the index before the command."""
 
 
 def _contribution(index: int, member: int, sequence: int) -> Frame:

@@ -8,7 +8,7 @@ agree within their intervals.
 import re
 from collections.abc import Iterator, Mapping
 
-from olaflab.papers.figure import Section, Table
+from olaflab.papers.figure import FigureTable, Section
 
 _INTERVAL = re.compile(
     r"(?P<mean>-?(?:\d+(?:\.\d+)?|∞))"
@@ -41,7 +41,7 @@ def _compare_statements(committed: Mapping[str, str], made: Mapping[str, str], d
             yield f"{text}: {now.get(text, _ABSENT)}, was: {before.get(text, _ABSENT)}"
 
 
-def _compare_cells(committed: Table, made: Table, drawn: bool) -> Iterator[str]:
+def _compare_cells(committed: FigureTable, made: FigureTable, drawn: bool) -> Iterator[str]:
     def same(before: str, now: str) -> bool:
         return _mask_numbers(before) == _mask_numbers(now) if drawn else before == now
 

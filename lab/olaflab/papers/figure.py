@@ -37,7 +37,7 @@ class FigureCost(StrEnum):
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """Rows of text under heads."""
 
     title: str
@@ -49,12 +49,12 @@ class Table:
 class Section:
     """The words of a figure: its tables, and each statement of the paper with the verdict on it."""
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, FigureTable]
     """Tables with their names; the first one is the comparison with the paper, the others are sweeps."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def first_table(self) -> Table | None:
+    def first_table(self) -> FigureTable | None:
         """The first table."""
         return next(iter(self.tables.values()), None)
 
@@ -161,13 +161,13 @@ def make_measured(
     return Figure(name, title, run, section, draw, cost, size)
 
 
-def tabulate_rows(title: str, columns: Columns, rows: Sequence[Row]) -> Table:
+def tabulate_rows(title: str, columns: Columns, rows: Sequence[Row]) -> FigureTable:
     """Format ``rows`` as a table."""
     lines = [
         [each.format(**row) if isinstance(each, str) else each(row) for each in columns.values()]
         for row in rows
     ]
-    return Table(title, list(columns), lines)
+    return FigureTable(title, list(columns), lines)
 
 
 def with_interval(key: str, digits: int = 1) -> Callable[[Row], str]:

@@ -17,7 +17,7 @@ from olafctl.verify import aom
 from olaflab import fairness, pictures
 from olaflab.model import library, run, scenario
 from olaflab.model import library as arrays
-from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table
+from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Section
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem
 
@@ -100,7 +100,9 @@ def load_sections(path: Path) -> dict[str, Section]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return {
-            name: Section({key: Table(**table) for key, table in each["tables"].items()}, each["verdicts"])
+            name: Section(
+                {key: FigureTable(**table) for key, table in each["tables"].items()}, each["verdicts"]
+            )
             for name, each in found.items()
         }
     except FileNotFoundError:

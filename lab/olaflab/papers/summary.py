@@ -17,9 +17,9 @@ from olaflab.papers.figure import (
     Effort,
     Figure,
     FigureCost,
+    FigureTable,
     Points,
     Section,
-    Table,
     judge_interval,
 )
 
@@ -74,7 +74,7 @@ class Summary:
     columns: Sequence[str]
     points: Sequence[Sequence[Any]]
     """Everything measured, by column."""
-    tables: Sequence[Table] = ()
+    tables: Sequence[FigureTable] = ()
     """Further tables that explain the first."""
 
 
@@ -115,8 +115,8 @@ def unpack_section(points: Points) -> Section:
     rows = [[_format_cell(cell) for cell in row] for row in points["rows"]]
     seeds = points["settings"].get("seeds")
     title = points["title"] + (f"; {seeds} seed{'s' * (seeds != 1)}" if seeds else "")
-    more = {f"more{number}": Table(**each) for number, each in enumerate(points["tables"], 1)}
-    return Section({"summary": Table(title, points["heads"], rows), **more}, points["verdicts"])
+    more = {f"more{number}": FigureTable(**each) for number, each in enumerate(points["tables"], 1)}
+    return Section({"summary": FigureTable(title, points["heads"], rows), **more}, points["verdicts"])
 
 
 def _format_cell(cell: Any) -> str:

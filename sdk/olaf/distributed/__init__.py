@@ -14,6 +14,6 @@ environment:
 
 from __future__ import annotations
 
-from olaf.distributed.backend import Member, Sum, hook, join
+from olaf.distributed.backend import DistributedMember, Sum, hook, join
 
-__all__ = ["Member", "Sum", "hook", "join"]
+__all__ = ["DistributedMember", "Sum", "hook", "join"]

@@ -28,7 +28,7 @@ _OPENING = 2.0
 """Seconds for the first sum, each of three times."""
 
 
-class Member:
+class DistributedMember:
     """This process's place in an iswitch cluster, from joining to leaving."""
 
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
@@ -147,7 +147,7 @@ class OlafGroup(dist.ProcessGroup):
         self._gloo = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout)
         # Every collective that is not defined here, now and in later versions of torch.
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
-        self.member = Member(store, rank, size, timeout) if engine and size > 1 else None
+        self.member = DistributedMember(store, rank, size, timeout) if engine and size > 1 else None
 
     def allreduce(self, tensors: list[torch.Tensor], options: Any = None) -> Any:
         """Through the engine where it can; torch waits for the result on the returned work."""
@@ -189,13 +189,13 @@ def _make_group(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGro
     return group
 
 
-def join(timeout: timedelta = dist.default_pg_timeout) -> Member:
+def join(timeout: timedelta = dist.default_pg_timeout) -> DistributedMember:
     """A place in the cluster for the DDP hook, where another backend keeps the other collectives."""
     store = dist.PrefixStore("olaf/hook", dist.distributed_c10d._get_default_store())
-    return Member(store, dist.get_rank(), dist.get_world_size(), timeout)
+    return DistributedMember(store, dist.get_rank(), dist.get_world_size(), timeout)
 
 
-def hook(member: Member, bucket: Any) -> torch.futures.Future[torch.Tensor]:
+def hook(member: DistributedMember, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     """DDP communication hook: ``ddp.register_comm_hook(olaf.distributed.join(), olaf.distributed.hook)``.
 
     As DDP does by itself: gradients are divided by the number of members, then summed.

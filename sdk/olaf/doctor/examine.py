@@ -272,7 +272,7 @@ def _as_member(worker: ExaminedWorker, cluster: Cluster, way: Way, wait: float) 
     port = _open_port(worker.local)
     local = port.address
     try:
-        joined = Membership(port, cluster, worker.values or 0, wire.Role.WORKER, worker.key).admit(wait)
+        joined = Membership(port, cluster, worker.values or 0, wire.MemberRole.WORKER, worker.key).admit(wait)
     except (JoinRefused, NoAnswer) as error:
         yield from machine.examine_neighbour(way, cluster.control)
         yield report_fault(
@@ -288,7 +288,7 @@ def _as_member(worker: ExaminedWorker, cluster: Cluster, way: Way, wait: float) 
         yield from _data_path(way, Place(joined.server, local, joined.epoch, segments, None), wait)
     finally:
         with closing(_open_port(local)) as port:
-            Membership(port, cluster, worker.values or 0, wire.Role.WORKER, worker.key).leave()
+            Membership(port, cluster, worker.values or 0, wire.MemberRole.WORKER, worker.key).leave()
 
 
 def _data_path(way: Way, place: Place, wait: float) -> Iterator[Finding]:

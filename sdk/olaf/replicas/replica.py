@@ -122,7 +122,7 @@ class Replica:
         if not isinstance(where, Cluster):
             return where, None
         secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
-        self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
+        self._membership = Membership(self._port, where, values, wire.MemberRole.WORKER, secret)
         joined = self._membership.admit(wait)
         if h is not None and h != joined.threshold:
             self._membership.set_threshold(h, wait)

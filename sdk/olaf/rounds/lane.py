@@ -103,7 +103,7 @@ class Peers:
 
     def ask_peers(self, peers: Sequence[Address], segment: int, round_: int) -> None:
         """Ask for the result of a round."""
-        message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, 0, bytes(wire.MAC_BYTES)).pack()
+        message = wire.Help(wire.ControlAction.HELP, segment, round_, 0, 0, 0, bytes(wire.MAC_BYTES)).pack()
         now = self._port.now()
         for peer in peers:
             since, questions = self._silent.get(peer, (now, 0))
@@ -112,7 +112,7 @@ class Peers:
 
     def answer_peer(self, peer: Address, reason: wire.Reason) -> None:
         """Answer a question whose result this member does not have: OK while it works on it, too."""
-        action, ack = wire.Action.HELP, wire.Action.ACK
+        action, ack = wire.ControlAction.HELP, wire.ControlAction.ACK
         answer = wire.Answer(ack, action, reason, self._epoch, 0, 0, 0, 0, 0, 0, bytes(wire.MAC_BYTES))
         self._port.send(peer, answer.pack())
 

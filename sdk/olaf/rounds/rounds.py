@@ -109,7 +109,7 @@ class Rounds:
         self._membership: Membership | None = None
         self._left = False
         if isinstance(where, Cluster):
-            self._membership = Membership(port, where, 0, wire.Role.WORKER, key_of(key))
+            self._membership = Membership(port, where, 0, wire.MemberRole.WORKER, key_of(key))
             joined = self._membership.admit(wait)
             if joined.threshold != members:
                 # Before the first round: members that join one after the other must not end rounds alone.
@@ -363,10 +363,12 @@ class Rounds:
         help_ = None
         if self._membership is not None:
             help_ = self._membership.take(datagram)
-        elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b"", self._port.address):
+        elif datagram[0] == wire.ControlAction.HELP and genuine(
+            datagram, wire.HELP_BYTES, b"", self._port.address
+        ):
             help_ = wire.Help.unpack(datagram)
         elif (
-            datagram[0] == wire.Action.ACK
+            datagram[0] == wire.ControlAction.ACK
             and source in self.peers
             and genuine(datagram, wire.ANSWER_BYTES, b"", self._port.address)
         ):

@@ -209,7 +209,7 @@ class ParameterServer:
 
     def _join_cluster(self, where: Cluster, key: str | None, wait: float) -> None:
         secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
-        self._membership = Membership(self._port, where, 0, wire.Role.PARAMETER_SERVER, secret)
+        self._membership = Membership(self._port, where, 0, wire.MemberRole.PARAMETER_SERVER, secret)
         self._clusters = {DEFAULT: Served(self._membership.admit(wait).epoch)}
 
     def _follow_membership(self) -> None:

@@ -91,7 +91,7 @@ def is_control(datagram: memoryview) -> bool:
 class Membership:
     """One member's place in its cluster; asks until an answer arrives, and again on demand."""
 
-    def __init__(self, port: Port, cluster: Cluster, values: int, role: wire.Role, key: bytes) -> None:
+    def __init__(self, port: Port, cluster: Cluster, values: int, role: wire.MemberRole, key: bytes) -> None:
         self.joined: Joined | None = None
         self.refused: int | None = None
         """Reason of the last refusal."""
@@ -111,7 +111,7 @@ class Membership:
     def join(self) -> None:
         """Ask to join, from the next tick on; the place held so far stays until the answer."""
         self._own = self._port.reachable(self._cluster.control)
-        self._ask_control(wire.Action.JOIN)
+        self._ask_control(wire.ControlAction.JOIN)
 
     def admit(self, seconds: float) -> Joined:
         """Join and block until the answer is here; the port serves this membership meanwhile.
@@ -127,26 +127,28 @@ class Membership:
     def set_threshold(self, threshold: int, seconds: float) -> None:
         """Make H ``threshold``, and block until it is; after :meth:`admit`, and raises as that does."""
         self._wanted = threshold
-        self._ask_control(wire.Action.SET_H)
+        self._ask_control(wire.ControlAction.SET_H)
         self._port.wake()
         self._await_answer(f"an H of {threshold}", seconds)
 
     def leave(self) -> None:
         """Leave the cluster; sent a few times, because no answer is waited for."""
-        message = wire.Leave(wire.Action.LEAVE, self._pack_name(), self.nonce(), bytes(wire.MAC_BYTES))
+        message = wire.Leave(wire.ControlAction.LEAVE, self._pack_name(), self.nonce(), bytes(wire.MAC_BYTES))
         for _ in range(_LEAVES):
             self.send(signed(message, self._key, self._own))
 
     def help(self, segment: int, round_: int) -> None:
         """Ask for the result of a round."""
-        message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES))
+        message = wire.Help(
+            wire.ControlAction.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES)
+        )
         self.send(signed(message, self._key, self._own))
 
     def report(self, player: Address, version: int, lag: int, age: float | None, state: int) -> None:
         """How a player of this publisher's weights stands; may be lost."""
         milliseconds = _NOT_KNOWN if age is None else min(round(age * 1000), _NOT_KNOWN - 1)
         message = wire.Report(
-            wire.Action.REPORT, state, self._pack_name(), int(ipaddress.IPv4Address(player[0])), player[1],
+            wire.ControlAction.REPORT, state, self._pack_name(), int(ipaddress.IPv4Address(player[0])), player[1],
             version, lag, milliseconds, self.nonce(), bytes(wire.MAC_BYTES),
         )  # fmt: skip
         self.send(signed(message, self._key, self._own))
@@ -162,12 +164,12 @@ class Membership:
             return None
         action = datagram[0]
         try:
-            if action == wire.Action.ACK:
+            if action == wire.ControlAction.ACK:
                 certain = self._is_genuine(datagram, wire.ANSWER_BYTES)
                 self._take_answer(wire.Answer.unpack(datagram), certain)
-            elif action == wire.Action.HALT and self._is_genuine(datagram, wire.HALT_BYTES):
+            elif action == wire.ControlAction.HALT and self._is_genuine(datagram, wire.HALT_BYTES):
                 self._take_halt(wire.Halt.unpack(datagram))
-            elif action == wire.Action.HELP and self._is_genuine(datagram, wire.HELP_BYTES):
+            elif action == wire.ControlAction.HELP and self._is_genuine(datagram, wire.HELP_BYTES):
                 return wire.Help.unpack(datagram)
         except struct.error:
             pass  # too short: as good as lost
@@ -178,8 +180,8 @@ class Membership:
         if self._due is not None and self._port.now() >= self._due and self._request is not None:
             action, nonce = self._request
             empty = bytes(wire.MAC_BYTES)
-            message: _Message = wire.SetH(wire.Action.SET_H, self._wanted, nonce, empty)
-            if action == wire.Action.JOIN:
+            message: _Message = wire.SetH(wire.ControlAction.SET_H, self._wanted, nonce, empty)
+            if action == wire.ControlAction.JOIN:
                 message = wire.Join(action, self._role, self._pack_name(), self._values, nonce, empty)
             self.send(signed(message, self._key, self._own))
             self._due = self._port.now() + _AGAIN

@@ -61,7 +61,7 @@ class StatusFlag(IntEnum):
     CONGESTED = 2
 
 
-class Action(IntEnum):
+class ControlAction(IntEnum):
     """The first byte of a control message."""
 
     JOIN = 1
@@ -75,7 +75,7 @@ class Action(IntEnum):
     REPORT = 0
 
 
-class Role(IntEnum):
+class MemberRole(IntEnum):
     """What a member is."""
 
     WORKER = 0

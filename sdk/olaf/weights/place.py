@@ -93,7 +93,7 @@ def require_arguments(
 def place_of(
     destination: Address | Cluster,
     key: str | None,
-    role: wire.Role,
+    role: wire.MemberRole,
     port: Port,
     epoch: int,
 ) -> Place:

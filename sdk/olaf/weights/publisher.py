@@ -29,7 +29,7 @@ from olaf.weights.issues import Issue, Parts, Stamp
 from olaf.weights.models import Source, model_of
 from olaf.weights.place import Place, Ranges, open_member, place_of, require_arguments, unpack_want
 from olaf.weights.players import Players
-from olaf.weights.sending import Lane, Sender, Sent
+from olaf.weights.sending import Lane, Sender, SentVersion
 from olaf.weights.tensors import State
 
 _LOG = logging.getLogger("olaf")
@@ -126,7 +126,7 @@ class Publisher:
         self._port, self._place = (
             _join(destination, local, key, epoch)
             if port is None
-            else (port, place_of(destination, key, wire.Role.PARAMETER_SERVER, port, epoch))
+            else (port, place_of(destination, key, wire.MemberRole.PARAMETER_SERVER, port, epoch))
         )
         host, number = self._port.reachable(_towards(destination))
         self.address = f"{host}:{number}"
@@ -188,7 +188,7 @@ class Publisher:
         return self._model.layout.text
 
     @property
-    def sent(self) -> Sent:
+    def sent(self) -> SentVersion:
         """Frames and bytes that went out."""
         return self._sender.sent
 
@@ -494,7 +494,7 @@ def _join(
     while True:
         port = open_member(wanted, destination)
         try:
-            place = place_of(destination, key, wire.Role.PARAMETER_SERVER, port, epoch)
+            place = place_of(destination, key, wire.MemberRole.PARAMETER_SERVER, port, epoch)
             own = port.reachable(_towards(destination))
         except BaseException:
             port.close()

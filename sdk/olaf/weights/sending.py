@@ -57,7 +57,7 @@ class Repair:
 
 
 @dataclass
-class Sent:
+class SentVersion:
     """Counters of frames, and bytes of UDP payload."""
 
     frames: int = 0
@@ -87,7 +87,7 @@ class Sender:
     """Bytes a second at most."""
     multicast: bool
     """Whether the engine copies a frame to all players; else each is sent one."""
-    sent: Sent = field(default_factory=Sent)
+    sent: SentVersion = field(default_factory=SentVersion)
 
     def __post_init__(self) -> None:
         self.rate = self.limit

@@ -85,7 +85,7 @@ class Subscriber:
         self._max_lag = max_lag
         self._port = open_member(local, destination) if port is None else port
         try:
-            self._place = place_of(destination, key, wire.Role.PLAYER, self._port, epoch)
+            self._place = place_of(destination, key, wire.MemberRole.PLAYER, self._port, epoch)
         except BaseException:
             self._port.close()
             raise

@@ -141,7 +141,7 @@ class Worker:
         try:
             if isinstance(where, Cluster):
                 secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
-                self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
+                self._membership = Membership(self._port, where, values, wire.MemberRole.WORKER, secret)
                 self.segments = Segments(values, self._membership.admit(wait).segments)
                 self._take_place()
             else:

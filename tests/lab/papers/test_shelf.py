@@ -18,7 +18,7 @@ from olaflab.cli import generate
 from olaflab.cli.reproduce import Unmeasured, command
 from olaflab.papers import shelf, store
 from olaflab.papers.check import cells_agree, find_differences
-from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table, judge_interval
+from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Section, judge_interval
 from olaflab.papers.olaf import table1
 from olaflab.papers.spreads import Spreads, spread_over
 from olaflab.papers.store import Committed
@@ -129,10 +129,14 @@ def test_drawn_cells_agree_within_their_intervals(before: str, now: str, same: b
 
 
 def test_other_seeds_keep_words_and_structure() -> None:
-    one = Section({"t": Table("T; 5 seeds", ["a"], [["1.0 ± 2.0"]])}, {"more, by 1.0 ± 2.0": "not shown"})
-    two = Section({"t": Table("T; 3 seeds", ["a"], [["2.0 ± 2.0"]])}, {"more, by 2.0 ± 2.5": "not shown"})
+    one = Section(
+        {"t": FigureTable("T; 5 seeds", ["a"], [["1.0 ± 2.0"]])}, {"more, by 1.0 ± 2.0": "not shown"}
+    )
+    two = Section(
+        {"t": FigureTable("T; 3 seeds", ["a"], [["2.0 ± 2.0"]])}, {"more, by 2.0 ± 2.5": "not shown"}
+    )
     assert list(find_differences(one, two, drawn=True)) == [] and list(find_differences(one, two))
-    other = Section({"t": Table("U; 3 seeds", ["a"], [["9.0 ± 2.0"]])}, {"more, by 9.0 ± 2.5": "holds"})
+    other = Section({"t": FigureTable("U; 3 seeds", ["a"], [["9.0 ± 2.0"]])}, {"more, by 9.0 ± 2.5": "holds"})
     found = list(find_differences(one, other, drawn=True))
     assert len(found) == 3 and any("its title" in each for each in found)
 
@@ -163,7 +167,7 @@ def test_points_in_an_archive_repeat_byte_for_byte(tmp_path: Path) -> None:
     assert found["one"]["columns"]["x ±"].tolist() == [0, 1, 2]
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     sections = {
-        "one": Section({"t": Table("T", ["a"], [["1 ± 2"], ["x"]])}, {"more": "holds"}),
+        "one": Section({"t": FigureTable("T", ["a"], [["1 ± 2"], ["x"]])}, {"more": "holds"}),
         "two": Section({}),
     }
     store.save_sections(tmp_path / "s.json", sections)

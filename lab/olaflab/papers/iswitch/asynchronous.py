@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from olaflab.model.iterations import Approach
-from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, BOUND, JITTER
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS, Workload
@@ -70,7 +70,7 @@ def _paper_iterations(workload: Workload) -> dict[str, tuple[float, float]]:
     }
 
 
-def _make_table5(periods: Mapping[str, Any]) -> Table:
+def _make_table5(periods: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         rewards = (workload.baselines.rewards[2], workload.switch.rewards[1])
@@ -98,14 +98,14 @@ def _make_table5(periods: Mapping[str, Any]) -> Table:
     ]
     for name in periods:
         heads += [f"ms {MODELS[name]}", "hours", "from the paper's", "mean staleness"]
-    return Table(
+    return FigureTable(
         f"Asynchronous: iSwitch table 5, S = {BOUND}; an iteration of PS has one gradient, of iSW {WORKERS}",
         heads,
         rows,
     )
 
 
-def _make_table3(periods: Mapping[str, Any]) -> Table:
+def _make_table3(periods: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         paper = _paper_iterations(workload)
@@ -118,10 +118,10 @@ def _make_table3(periods: Mapping[str, Any]) -> Table:
     heads = ["workload", "times as fast as Async PS (paper)"]
     for name in periods:
         heads += [f"{MODELS[name]} with the paper's numbers of iterations", "gradients used a second"]
-    return Table("Asynchronous: iSwitch table 3, Async iSW over Async PS", heads, rows)
+    return FigureTable("Asynchronous: iSwitch table 3, Async iSW over Async PS", heads, rows)
 
 
-def _table_of_staleness(staleness: Mapping[str, Any]) -> Table:
+def _table_of_staleness(staleness: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload, by_name in staleness.items():
         for approach, several in by_name.items():
@@ -147,7 +147,7 @@ def _table_of_staleness(staleness: Mapping[str, Any]) -> Table:
         "too old, %",
         "ms an iteration",
     )
-    return Table("Staleness as it arises, under (a), in versions of the weights", heads, rows)
+    return FigureTable("Staleness as it arises, under (a), in versions of the weights", heads, rows)
 
 
 def _check_statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from olaflab import pictures
 from olaflab.papers.curves import thin_places
-from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, Points, Section, Table
+from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, FigureTable, Points, Section
 from olaflab.papers.iswitch import learning, predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, SYNCHRONOUS
 from olaflab.papers.iswitch.published import WORKLOADS
@@ -75,12 +75,12 @@ def show_learning(data: Points) -> Section:
     )
     title = "Iterations until the mean return is the goal: means ± 95 %"
     return Section(
-        {"iterations": Table(title, heads, rows), "ends": _show_ends(data)},
+        {"iterations": FigureTable(title, heads, rows), "ends": _show_ends(data)},
         dict(_judge_differences(found["learners"])),
     )
 
 
-def _show_ends(data: Points) -> Table:
+def _show_ends(data: Points) -> FigureTable:
     """Iterations, and the time that they take at the workload's own pace."""
     rows = []
     for name, ms in data["ms"].items():
@@ -91,7 +91,7 @@ def _show_ends(data: Points) -> Table:
             time = "–" if known is None else f"{known[0] * each / 1000:.1f} ± {known[1] * each / 1000:.1f}"
             rows.append([name, approach, f"{each:.2f}", time])
     heads = ("algorithm", "approach", "ms an iteration (a)", "s to the goal")
-    return Table("The same trainings, each iteration at the time of the paper's workload", heads, rows)
+    return FigureTable("The same trainings, each iteration at the time of the paper's workload", heads, rows)
 
 
 def _format_estimate(counts: list[int | None]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olaflab.model import iterations
-from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section, Table
+from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Section
 from olaflab.papers.iswitch import asynchronous, curves, hosts, scale, synchronous, wire
 
 _CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(iterations.__file__))
@@ -67,7 +67,7 @@ def _run_hosts(effort: Effort) -> Points:
 
 def _hosts_section(points: Points) -> Section:
     rows = [[values, f"{1e6 * seconds:.0f}"] for values, seconds in points["seconds"].items()]
-    return Section({"hosts": Table(points["machine"], ("values", "CPU µs of an update"), rows)})
+    return Section({"hosts": FigureTable(points["machine"], ("values", "CPU µs of an update"), rows)})
 
 
 def _run_wire(effort: Effort) -> Points:

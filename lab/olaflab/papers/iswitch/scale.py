@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
 from olaflab.model.iterations import IterationNetwork
-from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.published import WORKLOADS
 from olaflab.papers.iswitch.synchronous import MODELS, time_models
@@ -63,12 +63,12 @@ def show_scale(data: Points) -> Section:
     linear = [f"{workers / WORKERS[0]:.2f}" for workers in WORKERS]
     return Section(
         {
-            "speedups": Table(
+            "speedups": FigureTable(
                 "Speedup over 4 workers: gradients used a second",
                 heads,
                 [["linear", "", "", *linear], *ratios],
             ),
-            "periods": Table("ms an iteration", heads, rows),
+            "periods": FigureTable("ms an iteration", heads, rows),
         },
         decide_statements(dict(_check_statements(data["fitted"]))),
     )

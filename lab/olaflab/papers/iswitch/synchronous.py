@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
 from olaflab.model.iterations import Approach, IterationNetwork
-from olaflab.papers.figure import Effort, Points, Section, Table, decide_statements
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements
 from olaflab.papers.iswitch import costs, hosts, predicted, wire
 from olaflab.papers.iswitch.costs import NETWORK, HostCosts
 from olaflab.papers.iswitch.predicted import SYNCHRONOUS, Period
@@ -120,7 +120,7 @@ def _paper_periods(workload: Workload) -> dict[str, float]:
     }
 
 
-def _make_table4(found: Mapping[str, Any]) -> Table:
+def _make_table4(found: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         rewards = (*workload.baselines.rewards[:2], workload.switch.rewards[0])
@@ -138,10 +138,10 @@ def _make_table4(found: Mapping[str, Any]) -> Table:
     heads = ["workload", "approach", "reward (paper)", "ms an iteration (paper)", "hours (paper)"]
     for name in found:
         heads += [f"ms {MODELS[name]}", "hours", "from the paper's"]
-    return Table("Synchronous: iSwitch table 4; hours are of the paper's iterations", heads, rows)
+    return FigureTable("Synchronous: iSwitch table 4; hours are of the paper's iterations", heads, rows)
 
 
-def _make_table3(found: Mapping[str, Any]) -> Table:
+def _make_table3(found: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         for approach, paper in zip(("AR", "iSW"), workload.speedups, strict=False):
@@ -154,10 +154,10 @@ def _make_table3(found: Mapping[str, Any]) -> Table:
     heads = ["workload", "approach", "times as fast as PS (paper)"]
     for name in found:
         heads += [f"ours {MODELS[name]}", "from the paper's"]
-    return Table("Synchronous: iSwitch table 3", heads, rows)
+    return FigureTable("Synchronous: iSwitch table 3", heads, rows)
 
 
-def _make_parts_table(found: Mapping[str, Any]) -> Table:
+def _make_parts_table(found: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         for name, by_name in found.items():
@@ -183,10 +183,12 @@ def _make_parts_table(found: Mapping[str, Any]) -> Table:
         f"iSW less than PS, % (paper {_format_percents(REDUCTION)})",
         f"than AR, % (paper {_format_percents(REDUCTION_RING)})",
     )
-    return Table(f"Figures 4 (paper: {_format_percents(SHARES)} % of PS's and AR's) and 12", heads, rows)
+    return FigureTable(
+        f"Figures 4 (paper: {_format_percents(SHARES)} % of PS's and AR's) and 12", heads, rows
+    )
 
 
-def _make_variants_table(variants: list[dict[str, Any]]) -> Table:
+def _make_variants_table(variants: list[dict[str, Any]]) -> FigureTable:
     rows = [
         [
             each["name"],
@@ -199,10 +201,12 @@ def _make_variants_table(variants: list[dict[str, Any]]) -> Table:
     ]
     speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
     heads = ("hosts' software", "error of PS and AR, %", "µs a message", "ns a byte", *speedups)
-    return Table("What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows)
+    return FigureTable(
+        "What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows
+    )
 
 
-def _make_bases_table(bases: Mapping[str, Any]) -> Table:
+def _make_bases_table(bases: Mapping[str, Any]) -> FigureTable:
     rows = [
         [
             name,
@@ -217,10 +221,12 @@ def _make_bases_table(bases: Mapping[str, Any]) -> Table:
     ]
     speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
     heads = ("computing from", "error of PS and AR, %", "A2C's computing, ms", *speedups)
-    return Table("How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows)
+    return FigureTable(
+        "How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows
+    )
 
 
-def make_wire_table(kept: Mapping[str, Any]) -> Table:
+def make_wire_table(kept: Mapping[str, Any]) -> FigureTable:
     """Tabulate medians beside the time that the busiest host's bytes take on its link."""
     rows = []
     for target, by_name in kept["ms"].items():
@@ -241,10 +247,10 @@ def make_wire_table(kept: Mapping[str, Any]) -> Table:
         "AR, times as fast as PS",
         "iSW",
     )
-    return Table(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
+    return FigureTable(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
 
 
-def _make_limits_table(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
+def _make_limits_table(limits: Mapping[str, Any], found: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         each = limits[workload.name]
@@ -263,7 +269,7 @@ def _make_limits_table(limits: Mapping[str, Any], found: Mapping[str, Any]) -> T
         *(f"with hosts {MODELS[name]}" for name in found),
         "12 workers in 4 racks, links and engine, to 1,504 bytes",
     )
-    return Table("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
+    return FigureTable("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
 
 
 def _format_over(time: float, limit: float) -> str:

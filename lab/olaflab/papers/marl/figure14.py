@@ -71,11 +71,6 @@ class Reorganised:
     joint: float
     """The SDK's ring, from which nothing is turned or reshaped."""
 
-    @property
-    def mapped_seconds(self) -> float:
-        """A round's sampling from the hash map, of all trainers."""
-        return self.agents * (self.looked_up + self.reshaped)
-
 
 def measure_layouts(
     predators: tuple[int, ...], draws: int, rows: int, progress: Callable[[str], None]

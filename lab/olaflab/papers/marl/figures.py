@@ -15,10 +15,10 @@ from olaflab.papers.figure import (
     Effort,
     Figure,
     FigureCost,
+    FigureTable,
     Points,
     Row,
     Section,
-    Table,
     make_measured,
     tabulate_rows,
 )
@@ -169,8 +169,10 @@ def _of_rewards(title: str, points: Points) -> Section:
     tables = {"rows": tabulate_rows(title, {head: f"{{{head}}}" for head in heads}, rows)}
     if episodes == rewards.PAPER:
         others = [way for way in dict.fromkeys(each.way for each in made) if way != "uniform"]
-        tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], [*rewards.by_length(made)])
-        tables["reached"] = Table(
+        tables["lengths"] = FigureTable(
+            "by episodes", ["episodes", "uniform", *others], [*rewards.by_length(made)]
+        )
+        tables["reached"] = FigureTable(
             "episodes to the same return",
             ["episodes of uniform", "its return", *others],
             [*rewards.episodes_to_return(made)],

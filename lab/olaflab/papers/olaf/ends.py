@@ -12,7 +12,7 @@ from math import inf, isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.papers.figure import Table, judge_interval
+from olaflab.papers.figure import FigureTable, judge_interval
 
 Rewards = NDArray[np.float64]
 """(seeds, updates)"""
@@ -120,7 +120,7 @@ class Ends:
         return Ratio(float(value), float(low), float(high))
 
 
-def compare_earlier_ends(rewards: Mapping[str, Rewards], origin: str) -> Table:
+def compare_earlier_ends(rewards: Mapping[str, Rewards], origin: str) -> FigureTable:
     """Compare what the targets compare, if the training had ended earlier."""
     updates = rewards[IDEAL].shape[1]
     heads = ["updates", "ideal's end reward"]
@@ -140,7 +140,7 @@ def compare_earlier_ends(rewards: Mapping[str, Rewards], origin: str) -> Table:
             )
             row += [_format_short(quotient.value) for quotient in quotients]
         rows.append(row)
-    return Table(f"Learnt if the training had ended earlier; R0 is that of {origin}", heads, rows)
+    return FigureTable(f"Learnt if the training had ended earlier; R0 is that of {origin}", heads, rows)
 
 
 def _last_tenth(rewards: Rewards) -> Rewards:

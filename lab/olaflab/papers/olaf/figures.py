@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from olaflab.papers.curves import draw_curves
-from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Progress, Section, Table
+from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Progress, Section
 from olaflab.papers.olaf import sockets, speedup, table1, table2, terms
 from olaflab.papers.summary import Summary, make_trained
 
@@ -123,4 +123,4 @@ def _show_sockets(points: Points) -> Section:
         ]
         for run in points["runs"]
     ]  # fmt: skip
-    return Section({"sockets": Table("24 workers in 8 clusters through 4 slots", heads, rows)})
+    return Section({"sockets": FigureTable("24 workers in 8 clusters through 4 slots", heads, rows)})

@@ -17,7 +17,7 @@ from olaf.policies import RATE, Periodic, Plain, PolicyMaker, RewardGated, Synch
 from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
 from olaflab.papers.curves import COLUMNS, list_points
-from olaflab.papers.figure import NOT_SHOWN, Table
+from olaflab.papers.figure import NOT_SHOWN, FigureTable
 from olaflab.papers.olaf.lab import Queue, TwinRun, lab
 from olaflab.papers.runs import Runs, final_reward, mean_reward
 from olaflab.papers.summary import Estimate, Summary, compare_seeds, estimate_mean
@@ -136,7 +136,7 @@ def compare_rates(updates: int, seeds: int, folder: Path, progress: Progress) ->
         dict(_judge_statements({name: runs for name, (_, runs) in chosen.items()})),
         COLUMNS,
         list(list_points({f"{name}, {factor:g} γ": runs for (name, factor, _), runs in curves.items()})),
-        [Table("Each strategy at the rate with which the other seeds end highest", HEADS, best)],
+        [FigureTable("Each strategy at the rate with which the other seeds end highest", HEADS, best)],
     )
 
 

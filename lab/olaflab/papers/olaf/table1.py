@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olafctl.wire.modes import Mode
 from olaflab import pictures
-from olaflab.papers.figure import Figure, Points, Section, Table, decide_statements, make_modelled
+from olaflab.papers.figure import Figure, FigureTable, Points, Section, decide_statements, make_modelled
 from olaflab.papers.olaf import one_engine
 from olaflab.papers.olaf.demo.experiment import AT_ONCE
 from olaflab.papers.olaf.demo.table1 import PAPER
@@ -43,7 +43,7 @@ def show_table1(data: Points) -> Section:
     return Section(tables)
 
 
-def _compare_with_paper(found: Spreads, title: str) -> Table:
+def _compare_with_paper(found: Spreads, title: str) -> FigureTable:
     heads = ("queue", "received (paper)", "ours", "aggregated (paper)", "ours", "replaced (ours)",
              "lost, % (paper)", "ours", "AoM, µs (ours)", "AoM less by, % (paper)", "ours")  # fmt: skip
     rows = []
@@ -68,10 +68,10 @@ def _compare_with_paper(found: Spreads, title: str) -> Table:
                 found.format_value(f"{rate} less", 1) if olaf else "",
             ]
         )
-    return Table(title, heads, rows)
+    return FigureTable(title, heads, rows)
 
 
-def _show_sweep(found: dict[int, Spreads], runs: int) -> Table:
+def _show_sweep(found: dict[int, Spreads], runs: int) -> FigureTable:
     heads, paper = ["clusters at a time"], ["paper"]
     for rate in RATES_1:
         heads += [f"FIFO lost, % at {rate} Gb/s", "Olaf lost, %", "slots held until sent", "AoM less by, %"]
@@ -88,7 +88,7 @@ def _show_sweep(found: dict[int, Spreads], runs: int) -> Table:
     ]
     rows = [[str(k), *(one.format_value(name, 1) for name in names)] for k, one in found.items()]
     title = f"Means and standard deviations of {runs} runs, each with another order"
-    return Table(title, heads, [*rows, paper])
+    return FigureTable(title, heads, [*rows, paper])
 
 
 def show_figure6(data: Points) -> Section:
@@ -105,7 +105,7 @@ def show_figure6(data: Points) -> Section:
         holds |= dict(_compare_curves(titles[name], by_rate))
     heads = ("clusters", "output, Gb/s", *(f"≤ {n}" for n in _SHOWN))
     title = "Percent of outgoing frames that hold at most so many worker updates"
-    return Section({"cdf": Table(title, heads, rows)}, decide_statements(holds))
+    return Section({"cdf": FigureTable(title, heads, rows)}, decide_statements(holds))
 
 
 def _compare_curves(title: str, by_rate: dict[str, dict[str, int]]) -> Iterator[tuple[str, bool]]:
@@ -154,8 +154,10 @@ def show_figure7(data: Points) -> Section:
         for rate, kept in place["rates"].items()
     ]
     runs = min(data["runs"], FEW)
-    sweep = Table(f"Other numbers of clusters and slots; {runs} runs", ("clusters", "slots", *heads), others)
-    return Section({"speedup": Table(title, heads, rows), "sweep": sweep})
+    sweep = FigureTable(
+        f"Other numbers of clusters and slots; {runs} runs", ("clusters", "slots", *heads), others
+    )
+    return Section({"speedup": FigureTable(title, heads, rows), "sweep": sweep})
 
 
 def _format_times(kept: Points) -> list[str]:

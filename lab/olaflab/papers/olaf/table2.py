@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
-from olaflab.papers.figure import Figure, Points, Section, Table, judge_interval, make_modelled
+from olaflab.papers.figure import Figure, FigureTable, Points, Section, judge_interval, make_modelled
 from olaflab.papers.olaf import multi_hop
 from olaflab.papers.olaf.multi_hop import ALPHAS, APART, CODE, DEEP_FIFO, SAME, SWEEP_RUNS, Queue
 from olaflab.papers.olaf.multi_hop import ns3_scenarios as scenarios
@@ -85,7 +85,7 @@ def show_table(paper: Paper, periods: tuple[int, int], controls: bool, data: Poi
     return Section(tables, {claim: judge_interval(mean - half, mean + half)})
 
 
-def _compare_with_paper(data: Points, paper: Paper, periods: tuple[int, int]) -> Table:
+def _compare_with_paper(data: Points, paper: Paper, periods: tuple[int, int]) -> FigureTable:
     rows = []
     for queue, published in paper.items():
         found = Spreads.of_json(data["base"][queue])
@@ -103,10 +103,10 @@ def _compare_with_paper(data: Points, paper: Paper, periods: tuple[int, int]) ->
     first, second = (f"{period // multi_hop.MS} ms" for period in periods)
     title = f"Workers of S1 and S2 send every {first} and {second}: means and standard deviations of"
     heads += ["workers' AoM S1; S2, ms", "workers' fairness"]
-    return Table(f"{title} {data['runs']} runs", heads, rows)
+    return FigureTable(f"{title} {data['runs']} runs", heads, rows)
 
 
-def _show_sweeps(data: Points) -> dict[str, Table]:
+def _show_sweeps(data: Points) -> dict[str, FigureTable]:
     runs = min(data["runs"], SWEEP_RUNS)
     parts = [list(_count_setups(data, name)) for name in ("edge", "behind", "together")]
     held = []
@@ -118,12 +118,14 @@ def _show_sweeps(data: Points) -> dict[str, Table]:
     behind = f"Frames that wait behind FIFO's slots in each switch; {runs} runs of each"
     return {
         "behind": _show_sweep(behind, data, "behind", [Queue.FIFO]),
-        "statements": Table(f"In how many setups the statements hold; {runs} runs of each", heads, held),
+        "statements": FigureTable(
+            f"In how many setups the statements hold; {runs} runs of each", heads, held
+        ),
         **{name: _show_sweep(f"{title}; {runs} runs of each", data, name) for name, title in _SWEEPS.items()},
     }
 
 
-def _show_sweep(title: str, data: Points, sweep: str, queues: Collection[str] = tuple(Queue)) -> Table:
+def _show_sweep(title: str, data: Points, sweep: str, queues: Collection[str] = tuple(Queue)) -> FigureTable:
     """Show all setups of one sweep, a row for each queue."""
     rows = []
     for point in (point for point in data["sweep"] if point["sweep"] == sweep):
@@ -133,7 +135,7 @@ def _show_sweep(title: str, data: Points, sweep: str, queues: Collection[str] = 
                 rows.append(
                     [point["label"], queue, *(found.format_value(*each) for each in _COLUMNS.values())]
                 )
-    return Table(title, ("setup", "queue", *_COLUMNS), rows)
+    return FigureTable(title, ("setup", "queue", *_COLUMNS), rows)
 
 
 def _count_setups(data: Points, sweep: str) -> Iterator[tuple[str, int, int, list[str]]]:
@@ -197,10 +199,10 @@ def show_bottleneck(data: Points) -> Section:
     )
     heads = ("x₂; x₃, Mb/s", "queue", "S1 at α = 0.1, ms", "S1 at α = 1, ms", "S1 falls", "S2, ms",
              "S2 is flat")  # fmt: skip
-    return Section({"curves": _show_curves(data["places"][0]), "shapes": Table(title, heads, rows)})
+    return Section({"curves": _show_curves(data["places"][0]), "shapes": FigureTable(title, heads, rows)})
 
 
-def _show_curves(place: dict[str, Any]) -> Table:
+def _show_curves(place: dict[str, Any]) -> FigureTable:
     names = {"age_s1": "S1", "age_s2": "S2", "worker_s1": "workers of S1", "worker_s2": "workers of S2"}
     curves = {queue: [Spreads.of_json(kept) for kept in curve] for queue, curve in place["curves"].items()}
     heads = ["α", *(f"{queue}: {text}" for queue in curves for text in names.values())]
@@ -208,7 +210,9 @@ def _show_curves(place: dict[str, Any]) -> Table:
         [f"{alpha:.1f}", *(curves[queue][number].format_value(name) for queue in curves for name in names)]
         for number, alpha in enumerate(ALPHAS)
     ]
-    return Table(f"Age-of-Model in ms; means and standard deviations of {place['runs']} runs", heads, rows)
+    return FigureTable(
+        f"Age-of-Model in ms; means and standard deviations of {place['runs']} runs", heads, rows
+    )
 
 
 def _describe_shape(curve: list[dict[str, Any]]) -> list[str]:

@@ -21,7 +21,7 @@ from olafctl.wire.modes import Mode
 from olaflab import pictures
 from olaflab.papers import congested
 from olaflab.papers.congested import Deployed, OutputRun, Setting, System
-from olaflab.papers.figure import Effort, Points, Section, Table
+from olaflab.papers.figure import Effort, FigureTable, Points, Section
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import Estimate, compare_seeds, estimate_mean
 
@@ -216,9 +216,9 @@ def show_terms(points: Points) -> Section:
         )
     title = (f"CartPole, learners of one model behind one output, {settings['seconds']:g} s of virtual time;"
              f" {settings['seeds']} seeds")  # fmt: skip
-    tried = Table(f"Rates tried, on {len(settings['rate chosen on seeds'])} other seeds",
+    tried = FigureTable(f"Rates tried, on {len(settings['rate chosen on seeds'])} other seeds",
                   ("case", "contender", "rate", "all the time"), points["tried"])  # fmt: skip
-    return Section({"summary": Table(title, _HEADS, rows), "more1": tried}, verdicts)
+    return Section({"summary": FigureTable(title, _HEADS, rows), "more1": tried}, verdicts)
 
 
 def _all_the_time(table: Any) -> Any:

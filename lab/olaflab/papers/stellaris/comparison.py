@@ -9,7 +9,7 @@ from scipy.stats import ttest_rel
 
 from olaflab import pictures
 from olaflab.papers.curves import draw_ends
-from olaflab.papers.figure import Points, Section, Table
+from olaflab.papers.figure import FigureTable, Points, Section
 from olaflab.papers.stellaris.compare import SHARED, Curve, Curves, find_differences
 from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS
 from olaflab.papers.stellaris.timeline import Timed
@@ -89,7 +89,7 @@ def _mean_time(curves: Sequence[Curve], of: Callable[[Timed], float]) -> float:
     return float(f"{np.mean([of(curve.times) for curve in curves]):.4g}")
 
 
-def _make_table(made: Curves, by: str, about: str) -> Table:
+def _make_table(made: Curves, by: str, about: str) -> FigureTable:
     rows = [
         [each.other, f"{each.rounds:.1f}", f"{each.others:.1f}", f"{each.reward:.1f}", str(each.difference),
          each.difference.word]
@@ -103,7 +103,7 @@ def _make_table(made: Curves, by: str, about: str) -> Table:
         "Stellaris minus it",
         "Stellaris has",
     )
-    return Table(f"After {about}", heads, rows)
+    return FigureTable(f"After {about}", heads, rows)
 
 
 def correct_for_number(points: Points) -> Section:
@@ -121,7 +121,7 @@ def correct_for_number(points: Points) -> Section:
         least = max(least, min(1.0, (len(each) - number) * p))
         rows.append([name, str(estimate_mean(ours - ends[name])), f"{p:.3f}", f"{least:.3f}"])
     title = f"p of {len(each)} differences from {STELLARIS} (paired t-test), and after Holm's correction"
-    holm = Table(title, ("against", f"{STELLARIS} minus it", "p", "after Holm"), rows)
+    holm = FigureTable(title, ("against", f"{STELLARIS} minus it", "p", "after Holm"), rows)
     return Section({**found.tables, "holm": holm}, found.verdicts)
 
 

@@ -18,7 +18,7 @@ from olafctl.targets.interface import Progress
 from olaflab import pictures
 from olaflab.papers import congested
 from olaflab.papers.congested import SYSTEMS, Deployed, OutputRun, Setting
-from olaflab.papers.figure import Points, Table
+from olaflab.papers.figure import FigureTable, Points
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import Summary, compare_seeds, estimate_mean
 
@@ -160,13 +160,14 @@ def _judge_statements(
         yield compare_seeds(f"{system}: auto {what}", _make_column(fixed, of), _make_column(auto, of))
 
 
-def _compare_fixed(found: Found, both: Sequence[Setting]) -> Table:
+def _compare_fixed(found: Found, both: Sequence[Setting]) -> FigureTable:
     rows = []
     for system in FOLLOWED:
         _, fixed, auto = _pair_runs(found, both, system)
         for name, runs in (("fixed", fixed), ("auto", auto)):
             ends = (
-                estimate_mean(_make_column(runs, of)) for of in (lambda run: run.final_return, lambda run: run.mean_return)
+                estimate_mean(_make_column(runs, of))
+                for of in (lambda run: run.final_return, lambda run: run.mean_return)
             )
             admitted = f"{_mean_of(runs, lambda run: run.admitted):.2f}"
             rows.append([system, name, admitted, *map(str, (*ends, *_list_costs(runs)))])
@@ -178,7 +179,7 @@ def _compare_fixed(found: Found, both: Sequence[Setting]) -> Table:
     heads = ("system", "learners", "that may run", "return", "all the time", "staleness", "AoM ms", "count",
              "lost", "learner s", "$ reserved", "$ invoked", "$ with starts")  # fmt: skip
     title = f"A fixed number of {both[0].learners} learners, and as many as the output carries, at 25 %"
-    return Table(title, heads, rows)
+    return FigureTable(title, heads, rows)
 
 
 def _list_points(found: Found) -> Iterator[tuple[Any, ...]]:

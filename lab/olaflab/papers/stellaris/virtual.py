@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olaflab import pictures
-from olaflab.papers.figure import Points, Table, decide_statements
+from olaflab.papers.figure import FigureTable, Points, decide_statements
 from olaflab.papers.stellaris.compare import SHARED, time_shared
 from olaflab.papers.stellaris.rules import PPO, STELLARIS, Rule, Scale, make_rules
 from olaflab.papers.stellaris.timeline import COLD, Timed, time_rule
@@ -115,7 +115,7 @@ def measure_staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Rul
         (learners, *(f"{time[learners, actors]:.3f} s, {used[learners, actors]:.0%}" for actors in ACTORS))
         for learners in LEARNERS
     ]
-    spread = Table(
+    spread = FigureTable(
         "(b) Staleness of gradients", ("", "mean", "median", "95 %", "largest"),
         [[name, f"{np.mean(each):.2f}", *(f"{at:.0f}" for at in np.quantile(each, (0.5, 0.95, 1)))]
          for name, each in lags.items()],
@@ -250,7 +250,7 @@ def _collect_lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
     return [lag for seed in range(seeds) for lag in time_rule(rule, seed, rounds, Scale()).lags]
 
 
-def _compare_moves(moves: "Mapping[str, Sequence[RuleRun]]") -> tuple[Table, dict[str, str]]:
+def _compare_moves(moves: "Mapping[str, Sequence[RuleRun]]") -> tuple[FigureTable, dict[str, str]]:
     """Figure 3c's table, and the verdicts on its statements."""
     means = {name: np.array([np.mean(run.moved) for run in runs]) for name, runs in moves.items()}
     still, rows, verdicts = means["synchronous"], [], {}
@@ -263,7 +263,7 @@ def _compare_moves(moves: "Mapping[str, Sequence[RuleRun]]") -> tuple[Table, dic
             statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
             verdicts[statement] = away.verdict
     title = "(c) KL of each round's policy from the one before, in 10⁻³"
-    return Table(title, ("", "KL", "minus synchronous"), rows), verdicts
+    return FigureTable(title, ("", "KL", "minus synchronous"), rows), verdicts
 
 
 def _learner_steps() -> list[tuple[int, int]]:

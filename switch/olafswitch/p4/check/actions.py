@@ -42,7 +42,7 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     return made
 
 
-def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Block) -> ir.Action:
+def make_action(declaration: tree.ActionDeclaration, scope: Scope, path: str, block: ir.Block) -> ir.Action:
     """The action, checked.
 
     Raises Refused where its parameters' order or its body breaks a rule.

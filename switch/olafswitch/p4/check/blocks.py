@@ -72,7 +72,7 @@ def _bind_constructor(
         type_ = resolve_type(param.type, inner)
         if node is None:
             raise Refused(pos, declaration.name, f"no argument for {param.name}")
-        if isinstance(type_, t.Extern | t.Block):
+        if isinstance(type_, t.Extern | t.BlockType):
             given[param.name] = object_argument(node, scope, param.name)
             continue
         value = check_expression(node, scope, type_)
@@ -120,7 +120,7 @@ def _declare_local(item: tree.Declared, scope: Scope, block: ir.Block, frame: Fr
             declare_constant(item, scope)
         case tree.Variable():
             block.variables.append(declare_variable(item, scope))
-        case tree.Action():
+        case tree.ActionDeclaration():
             block.actions.append(action := make_action(item, scope, frame.path, block))
             block.locals.append(action)
             scope.declare(item.name, action, item.pos)
@@ -145,6 +145,6 @@ def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.B
     if isinstance(type_, t.Extern):
         name = control_plane_name(item.name, scope.frame.path, item.annotations)
         return make_instance(type_, item.args, scope, name, item.annotations, item.pos)
-    if isinstance(type_, t.Block) and isinstance(type_.declaration, tree.Parser | tree.Control):
+    if isinstance(type_, t.BlockType) and isinstance(type_.declaration, tree.Parser | tree.Control):
         return instantiate_block(type_.declaration, item.args, scope, item.name, item.annotations, item.pos)
     raise Refused(item.pos, f"instance {item.name}", f"{type_} cannot be instantiated")

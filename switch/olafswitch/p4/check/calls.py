@@ -27,7 +27,7 @@ def check_call(node: tree.Call, scope: Scope, _: t.Type = t.ANY) -> ir.Expr:
     Raises Refused where the arguments do not fit, or the call is not allowed in this place.
     """
     callee = node.callee
-    if isinstance(callee, tree.Member):
+    if isinstance(callee, tree.MemberExpression):
         return _call_method(node, callee, scope)
     if not isinstance(callee, tree.Name):
         raise Refused(node.pos, "call", "not something that can be called")
@@ -37,7 +37,7 @@ def check_call(node: tree.Call, scope: Scope, _: t.Type = t.ANY) -> ir.Expr:
             return _call_function(node, callee.name, overloads, scope)
         case ir.Action():
             return _call_action(node, entity, scope)
-        case tree.Action():
+        case tree.ActionDeclaration():
             return _call_action(node, local_action(entity, scope, node.pos), scope)
     raise Refused(node.pos, callee.name, "cannot be called")
 
@@ -118,7 +118,7 @@ def _call_action(node: tree.Call, action: ir.Action, scope: Scope) -> ir.Expr:
     return ir.Call(t.VOID, action, args)
 
 
-def _call_method(node: tree.Call, callee: tree.Member, scope: Scope) -> ir.Expr:
+def _call_method(node: tree.Call, callee: tree.MemberExpression, scope: Scope) -> ir.Expr:
     if isinstance(callee.base, tree.Name):
         name = callee.base
         entity = scope.look_up(name.name, name.pos, name.top_level) if name.name != "error" else None
@@ -148,7 +148,9 @@ def _constant_size(type_: t.Type, name: str) -> ir.Expr:
     return ir.Const(t.INTEGER, bits if name.endswith("Bits") else (bits + 7) // 8)
 
 
-def _built_in(node: tree.Call, callee: tree.Member, base: ir.Expr, type_: t.Type, scope: Scope) -> ir.Expr:
+def _built_in(
+    node: tree.Call, callee: tree.MemberExpression, base: ir.Expr, type_: t.Type, scope: Scope
+) -> ir.Expr:
     name = callee.name
     header, union = t.is_header(type_), t.is_union(type_)
     if name == "isValid" and (header or union) and not node.args:
@@ -235,7 +237,7 @@ def _order_operands(made: ir.ExternCall, scope: Scope) -> ir.Expr:
     return ir.Let(made.type, tuple(before), replace(made, args=tuple(args))) if before else made
 
 
-def local_action(declaration: tree.Action, scope: Scope, pos: Pos) -> ir.Action:
+def local_action(declaration: tree.ActionDeclaration, scope: Scope, pos: Pos) -> ir.Action:
     """The enclosing control's own copy of an action declared outside of any control."""
     block = scope.frame.block
     if block is None:

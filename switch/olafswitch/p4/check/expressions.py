@@ -58,7 +58,7 @@ def as_written(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
             return ir.Const(t.BOOL, node.value)
         case tree.Name():
             return _check_name(node, scope)
-        case tree.Member():
+        case tree.MemberExpression():
             return _check_member(node, scope)
         case tree.Index():
             return _check_index(node, scope)
@@ -113,7 +113,7 @@ def _check_name(node: tree.Name, scope: Scope) -> ir.Expr:
     raise Refused(node.pos, node.name, "not a value")
 
 
-def _check_member(node: tree.Member, scope: Scope) -> ir.Expr:
+def _check_member(node: tree.MemberExpression, scope: Scope) -> ir.Expr:
     if isinstance(node.base, tree.Name):
         if node.base.name == "error" and scope.find("error") is None:
             if node.name not in scope.unit.declared_errors:
@@ -223,7 +223,7 @@ def check_writable(node: tree.Expr, scope: Scope) -> ir.Expr:
     Raises Refused when it cannot, with the reason.
     """
     root: tree.Expr = node
-    while isinstance(root, tree.Member | tree.Index | tree.Slice):
+    while isinstance(root, tree.MemberExpression | tree.Index | tree.Slice):
         root = root.base
     if not isinstance(root, tree.Name):
         raise Refused(node.pos, "assignment", "the target is not a variable")
@@ -247,7 +247,7 @@ def _struct_field(base: ir.Expr, type_: t.Struct, name: str, field: t.Type) -> i
     return ir.Field(field, base, name)
 
 
-def _find_enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
+def _find_enumerator(type_: t.Type, node: tree.MemberExpression) -> ir.Expr:
     if isinstance(type_, t.Enum):
         for name, value in type_.members:
             if name == node.name:
@@ -255,14 +255,14 @@ def _find_enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
     raise Refused(node.pos, f"{type_}.{node.name}", "not declared")
 
 
-def _table_result(base: ir.TableApply, node: tree.Member) -> ir.Expr:
+def _table_result(base: ir.TableApply, node: tree.MemberExpression) -> ir.Expr:
     if base.part or node.name not in ("hit", "miss", "action_run"):
         raise Refused(node.pos, f".{node.name}", "a table's result has hit, miss and action_run")
     type_ = t.BOOL if node.name != "action_run" else t.Simple("action_run")
     return ir.TableApply(type_, base.table, node.name)
 
 
-def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.Member, scope: Scope) -> ir.Expr:
+def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.MemberExpression, scope: Scope) -> ir.Expr:
     if node.name == "size":
         return ir.Const(t.Bit(32), type_.size)
     if node.name not in ("next", "last", "lastIndex"):

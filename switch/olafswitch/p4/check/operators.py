@@ -86,7 +86,7 @@ def _make_equality(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
     elif left.type != right.type:
         left, right = _unify_sides(left, right, pos)
     base = t.strip_type(left.type)
-    if isinstance(base, t.Extern | t.Block | t.Variable) or base in (t.VOID, t.DOTS, t.INVALID):
+    if isinstance(base, t.Extern | t.BlockType | t.Variable) or base in (t.VOID, t.DOTS, t.INVALID):
         raise Refused(pos, op, f"{left.type} cannot be compared")
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.Const(t.BOOL, (left.value == right.value) == (op == "=="))

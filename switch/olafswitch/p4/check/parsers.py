@@ -33,7 +33,7 @@ def make_states(declaration: tree.Parser, scope: Scope) -> list[ir.State]:
     return made
 
 
-def _check_transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transition:
+def _check_transition(state: tree.StateDeclaration, scope: Scope, states: set[str]) -> ir.Transition:
     node = state.transition
     if node is None:
         return ir.Transition("reject", (), ())

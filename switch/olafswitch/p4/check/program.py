@@ -15,7 +15,7 @@ from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 
 
-def _own_action(node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+def _own_action(node: tree.ActionDeclaration, scope: Scope, block: ir.Block) -> ir.Action:
     block.actions.append(action := make_action(node, scope.top(), "", block))
     return action
 
@@ -81,7 +81,9 @@ def _declare_top(node: tree.Declared, scope: Scope) -> None:
             _declare_alias(node, scope)
         case tree.Function() | tree.ExternFunction():
             scope.declare(node.name, Functions((node,)), node.pos)
-        case tree.ExternObject() | tree.BlockType() | tree.Action() | tree.Parser() | tree.Control():
+        case (
+            tree.ExternObject() | tree.BlockType() | tree.ActionDeclaration() | tree.Parser() | tree.Control()
+        ):
             scope.declare(node.name, node, node.pos)
         case tree.Instance():
             made = make_local_instance(node, scope)

@@ -34,9 +34,19 @@ class Functions:
 Generic = tree.StructLike | tree.ExternObject | tree.BlockType
 """A declaration that makes a type from type arguments."""
 Entity = (
-    t.Type | Generic | Value | Functions | ir.Action | tree.Action | ir.Table | ir.Instance | ir.Block
-    | tree.Parser | tree.Control | ir.ValueSet
-)  # fmt: skip
+    t.Type
+    | Generic
+    | Value
+    | Functions
+    | ir.Action
+    | tree.ActionDeclaration
+    | ir.Table
+    | ir.Instance
+    | ir.Block
+    | tree.Parser
+    | tree.Control
+    | ir.ValueSet
+)
 """What a name may mean. An action that is declared outside of any control is a declaration: each control that
 uses it has its own. So is a parser or control that can be instantiated."""
 
@@ -54,7 +64,7 @@ class OnDemand:
     """The value of an expression that must be known at compile time; the text names it in a refusal."""
     function: Callable[[tree.Function, tuple[t.Type, ...], Scope, Pos], ir.Function]
     """The function for these type arguments."""
-    action: Callable[[tree.Action, Scope, ir.Block], ir.Action]
+    action: Callable[[tree.ActionDeclaration, Scope, ir.Block], ir.Action]
     """The copy of a top-level action that belongs to the block."""
     block: Callable[[tree.Parser | tree.Control, Scope, Pos], ir.Block]
     """The instance that a direct call, such as ``Inner.apply()``, makes."""

@@ -15,7 +15,7 @@ from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax import tree
 
 
-def check_block(node: tree.Block, scope: Scope) -> ir.Body:
+def check_block(node: tree.BlockStatement, scope: Scope) -> ir.Body:
     """A block's statements in a scope of their own."""
     inner = scope.inner()
     made = tuple(check_statement(statement, inner) for statement in node.statements)
@@ -28,7 +28,7 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
     Raises Refused where a type, a name or the place does not fit.
     """
     match node:
-        case tree.Block():
+        case tree.BlockStatement():
             return check_block(node, scope)
         case tree.Assign():
             return _check_assignment(node, scope)
@@ -63,7 +63,7 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
     """Declare a variable."""
     type_ = resolve_type(node.type, scope)
     base = t.unwrap_type(type_)
-    if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
+    if isinstance(base, t.Extern | t.BlockType) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
         raise Refused(node.pos, f"variable {node.name}", f"cannot be of type {type_}")
     value = check_initial(node.value, scope, type_) if node.value is not None else None
     local = ir.Local(type_, scope.unit.unique(node.name))

@@ -95,7 +95,9 @@ def _check_actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
     for item in node.value:  # type: ignore[union-attr]  # the grammar makes it a tuple
         assert isinstance(item, tree.ActionRef)
         entity = scope.look_up(item.name, item.pos)
-        action = local_action(entity, scope, item.pos) if isinstance(entity, tree.Action) else entity
+        action = (
+            local_action(entity, scope, item.pos) if isinstance(entity, tree.ActionDeclaration) else entity
+        )
         if not isinstance(action, ir.Action):
             raise Refused(item.pos, item.name, "not an action")
         if any(other.action is action for other in made):
@@ -138,7 +140,7 @@ def _check_default(
         if entry.action.name == "NoAction" and entry.scope != "table_only":
             return at, (), False
     nothing = scope.top().find("NoAction")
-    if not isinstance(nothing, tree.Action):
+    if not isinstance(nothing, tree.ActionDeclaration):
         raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
     action = local_action(nothing, scope, table.pos)
     actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
@@ -231,7 +233,7 @@ def _key_text(node: tree.Expr, scope: Scope) -> str:
             return str(truth).lower()
         case tree.Name(name=name):
             return _check_table_constant(node, scope) or name
-        case tree.Member(base=base, name=name):
+        case tree.MemberExpression(base=base, name=name):
             field = _field_name(base, name, scope)
             return field[1:] if field.startswith(".") else _join_names("{}.{}", _key_text(base, scope), field)
         case tree.Index(base=base, index=index):
@@ -240,7 +242,7 @@ def _key_text(node: tree.Expr, scope: Scope) -> str:
             return _join_names(
                 "{}[{}:{}]", _key_text(base, scope), _key_text(high, scope), _key_text(low, scope)
             )
-        case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
+        case tree.Call(callee=tree.MemberExpression(base=base, name="isValid"), args=()):
             return _join_names("{}.$valid$", _key_text(base, scope))
         case tree.Binary(op="&", left=left, right=right):
             return _join_names("{} & {}", _key_text(left, scope), _key_text(right, scope))

@@ -62,7 +62,7 @@ def _resolve_named(node: tree.NamedType, scope: Scope) -> t.Type:
         return entity
     if isinstance(entity, tree.Parser | tree.Control):
         kind = "parser" if isinstance(entity, tree.Parser) else "control"
-        return t.Block(kind, entity.name, (), entity)
+        return t.BlockType(kind, entity.name, (), entity)
     if isinstance(entity, Generic):
         return specialize_type(entity, (t.ANY,) * len(entity.type_params), scope, node.pos)
     raise Refused(node.pos, node.name, "not a type")
@@ -77,7 +77,7 @@ def specialize_type(declaration: Generic, args: tuple[t.Type, ...], scope: Scope
         case tree.ExternObject():
             return t.Extern(declaration.name, args, declaration)
         case tree.BlockType():
-            return t.Block(declaration.kind, declaration.name, args, declaration)
+            return t.BlockType(declaration.kind, declaration.name, args, declaration)
         case tree.StructLike():
             inner = scope.top().inner()
             for param, arg in zip(params, args, strict=True):
@@ -115,7 +115,7 @@ def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
                 expr = None
             elif text.isidentifier():
                 name = tree.Name(annotation.pos, text)
-                expr = name if expr is None else tree.Member(annotation.pos, expr, text)
+                expr = name if expr is None else tree.MemberExpression(annotation.pos, expr, text)
             elif kind != ".":
                 raise Refused(annotation.pos, "@field_list", f"{text} is not understood in it")
     return tuple(numbers)
@@ -123,7 +123,7 @@ def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
 
 def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
     base = t.unwrap_type(type_)
-    if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
+    if isinstance(base, t.Extern | t.BlockType) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
         raise Refused(member.pos, f"{kind} field {member.name}", f"cannot be of type {type_}")
     if kind == "header_union" and not (t.is_header(base) or isinstance(base, t.Variable)):
         raise Refused(member.pos, f"header_union field {member.name}", "must be a header")

@@ -25,7 +25,7 @@ def check_unused(declarations: tree.Program, scope: Scope) -> None:
                 owner = f"{node.name}@{node.pos}"
                 types = tuple(t.Variable(param, owner) for param in node.signature.type_params)
                 make_function(node, types, scope, node.pos)
-            case tree.Action() if node.pos not in places:
+            case tree.ActionDeclaration() if node.pos not in places:
                 make_action(node, scope, "", ir.Block("control", "", "", ()))
             case tree.Parser() | tree.Control() if node.pos not in places:
                 given = _stand_ins(node, scope)
@@ -38,7 +38,7 @@ def _stand_ins(node: tree.Parser | tree.Control, scope: Scope) -> dict[str, Argu
     made: dict[str, Argument] = {}
     for param in node.constructor:
         type_ = resolve_type(param.type, scope)
-        if isinstance(type_, t.Block):
+        if isinstance(type_, t.BlockType):
             return None
         if isinstance(type_, t.Extern):
             name = scope.unit.unique(param.name)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 from olafswitch.p4.emit.expressions import Expressions
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.writer import Writer, keeps_origin, type_fields
+from olafswitch.p4.emit.writer import CppWriter, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects, pin_indices
 
 
-class Body:
+class BodyWriter:
     """The code of one function, action, control or parser.
 
     ``extern`` writes a call of an extern and gives its result; ``leave`` is how the code returns early, and
@@ -20,13 +20,13 @@ class Body:
     def __init__(
         self,
         places: Places,
-        extern: "Callable[[ir.ExternCall, Body], str]",
+        extern: "Callable[[ir.ExternCall, BodyWriter], str]",
         leave: str = "return;",
         fail: str = "return false;",
     ) -> None:
         self.places = places
         self._extern = extern
-        self.w = Writer(places.types)
+        self.w = CppWriter(places.types)
         self.e = Expressions(self.w, self)
         self.leave = leave
         self.fail = fail

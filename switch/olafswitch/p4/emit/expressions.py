@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import Writer, header_ends, type_fields, words_of, write_literal
+from olafswitch.p4.emit.writer import CppWriter, header_ends, type_fields, words_of, write_literal
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects
@@ -28,7 +28,7 @@ class Effects(Protocol):
 class Expressions:
     """Turns expressions of the checked program into C++."""
 
-    def __init__(self, writer: Writer, effects: Effects) -> None:
+    def __init__(self, writer: CppWriter, effects: Effects) -> None:
         self.w = writer
         self._effects = effects
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from olafswitch.p4.emit import packets
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.emit.rows import bit_row, digest_words, hash_algorithm
 from olafswitch.p4.emit.writer import words_of
@@ -24,11 +24,11 @@ class Externs:
         self.digests: list[tuple[str, t.Type, ir.ExternCall]] = []
         self.emissions = self.supported()
 
-    def supported(self) -> "Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]]":
+    def supported(self) -> "Mapping[str, Callable[[Externs, ir.ExternCall, BodyWriter], str]]":
         """The externs that the architecture's programs may call."""
         return EMISSIONS
 
-    def call(self, node: ir.ExternCall, body: Body) -> str:
+    def call(self, node: ir.ExternCall, body: BodyWriter) -> str:
         """Write a call; its result as a C++ expression. Raises Refused where the extern is not supported."""
         name = f"{node.owner}.{node.method}" if node.owner else node.method
         if name not in self.emissions:
@@ -37,50 +37,50 @@ class Externs:
         return self.emissions[name](self, node, body)
 
     @staticmethod
-    def values(node: ir.ExternCall, body: Body, *which: int) -> list[str]:
+    def values(node: ir.ExternCall, body: BodyWriter, *which: int) -> list[str]:
         exprs = [node.args[at].value for at in which]
         return body.e.row([expr for expr in exprs if expr is not None])
 
     # --- packets
 
-    def packet_in_extract(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_extract(self, node: ir.ExternCall, body: BodyWriter) -> str:
         packets.emit_extract(node, body)
         return "0"
 
-    def packet_in_lookahead(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_lookahead(self, node: ir.ExternCall, body: BodyWriter) -> str:
         return packets.emit_lookahead(node, body)
 
-    def packet_in_advance(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_advance(self, node: ir.ExternCall, body: BodyWriter) -> str:
         bits = body.e.keep(self.values(node, body, 0)[0], t.Bit(32))
         body.fail_if(f"{bits} % 8 != 0", "ParserInvalidArgument")
         body.fail_if(f"!x.has({bits})", "PacketTooShort")
         body.w.line(f"x.at += (u32)({bits} / 8);")
         return "0"
 
-    def packet_in_length(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_length(self, node: ir.ExternCall, body: BodyWriter) -> str:
         return "((u64)x.length)"
 
-    def packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_out_emit(self, node: ir.ExternCall, body: BodyWriter) -> str:
         expr = node.given(0)
         packets.emit_value(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
             body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
         return "0"
 
-    def verify(self, node: ir.ExternCall, body: Body) -> str:
+    def verify(self, node: ir.ExternCall, body: BodyWriter) -> str:
         condition, code = self.values(node, body, 0, 1)
         body.w.line(f"if (!({condition})) {{ x.error = {code}; {body.fail} }}")
         return "0"
 
     # --- what happens to the packet
 
-    def mark_to_drop(self, node: ir.ExternCall, body: Body) -> str:
+    def mark_to_drop(self, node: ir.ExternCall, body: BodyWriter) -> str:
         if not node.args or node.args[0].value is None:
             raise Refused(node.pos, "mark_to_drop()", "without standard_metadata it is not supported")
         place = body.e.value(node.args[0].value)
         body.w.line(f"{place}.f_egress_spec = DROP_PORT;\n{place}.f_mcast_grp = 0;")
         return "0"
 
-    def truncate(self, node: ir.ExternCall, body: Body) -> str:
+    def truncate(self, node: ir.ExternCall, body: BodyWriter) -> str:
         body.w.line(f"x.truncate({self.values(node, body, 0)[0]});")
         return "0"
 
@@ -97,18 +97,18 @@ class Externs:
             raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
         return NO_LIST
 
-    def clone(self, node: ir.ExternCall, body: Body) -> str:
+    def clone(self, node: ir.ExternCall, body: BodyWriter) -> str:
         kept, session = self._kept(node, 2), self.values(node, body, 1)[0]
         body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {kept};")
         return "0"
 
-    def repeat(self, node: ir.ExternCall, body: Body) -> str:
+    def repeat(self, node: ir.ExternCall, body: BodyWriter) -> str:
         """Of ``resubmit`` and ``recirculate``."""
         verb = node.method.partition("_")[0]
         body.w.line(f"x.{verb} = true;\nx.{verb}_list = {self._kept(node, 0)};")
         return "0"
 
-    def digest(self, node: ir.ExternCall, body: Body) -> str:
+    def digest(self, node: ir.ExternCall, body: BodyWriter) -> str:
         data = node.given(1)
         base = t.unwrap_type(data.type)
         name = base.name if isinstance(base, t.Struct) else f"digest_{len(self.digests)}"
@@ -124,7 +124,7 @@ class Externs:
 
     # --- arithmetic
 
-    def store_hash(self, node: ir.ExternCall, body: Body) -> str:
+    def store_hash(self, node: ir.ExternCall, body: BodyWriter) -> str:
         function = hash_algorithm(node.args[1].value, node.pos)
         result, data = node.args[0].value, node.given(3)
         base, most = self.values(node, body, 2, 4)
@@ -139,7 +139,7 @@ class Externs:
         return "0"
 
     @staticmethod
-    def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: Body) -> None:
+    def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: BodyWriter) -> None:
         """Write a u64 to a target of any width."""
         base = t.strip_type(target.type)
         if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
@@ -150,7 +150,7 @@ class Externs:
             value = f"(({value}) & 1)"
         body.assign(target, value)
 
-    def store_random(self, node: ir.ExternCall, body: Body) -> str:
+    def store_random(self, node: ir.ExternCall, body: BodyWriter) -> str:
         target = node.args[0].value
         low, high = (body.e.keep(f"places({v})", t.Bit(64)) for v in self.values(node, body, 1, 2))
         if target is not None:
@@ -159,11 +159,11 @@ class Externs:
             body.w.line("}")
         return "0"
 
-    def check_assertion(self, node: ir.ExternCall, body: Body) -> str:
+    def check_assertion(self, node: ir.ExternCall, body: BodyWriter) -> str:
         body.w.line(f"if (!({self.values(node, body, 0)[0]})) x.failed = true;")
         return "0"
 
-    def log_msg(self, node: ir.ExternCall, body: Body) -> str:
+    def log_msg(self, node: ir.ExternCall, body: BodyWriter) -> str:
         for arg in node.args[1:]:
             if arg.value is not None:
                 body.e.value(arg.value)
@@ -171,7 +171,7 @@ class Externs:
 
     # --- checksums
 
-    def _checksum(self, node: ir.ExternCall, body: Body) -> str:
+    def _checksum(self, node: ir.ExternCall, body: BodyWriter) -> str:
         function = hash_algorithm(node.args[3].value, node.pos)
         data = node.given(1)
         row = bit_row(data, body, node.pos)
@@ -181,7 +181,7 @@ class Externs:
             raise Refused(node.pos, node.method, "supported with HashAlgorithm.csum16 only")
         return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.payload_length())"
 
-    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
+    def verify_checksum(self, node: ir.ExternCall, body: BodyWriter) -> str:
         stored = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
@@ -189,7 +189,7 @@ class Externs:
         body.w.line(f"if ({name} != {body.e.value(stored)}) x.checksum_error = true;\n}}")
         return "0"
 
-    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
+    def update_checksum(self, node: ir.ExternCall, body: BodyWriter) -> str:
         target = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         self._store(node, target, self._checksum(node, body), body)
@@ -198,22 +198,22 @@ class Externs:
 
     # --- state
 
-    def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
+    def _cell(self, node: ir.ExternCall, body: BodyWriter, at: int) -> tuple[str, str, str]:
         """The C++ array, the index in a temporary, and a test that the index is in range."""
         index = node.given(at)
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
         array = self.places.array(node.object)
         return array, name, f"{name} < {self.places.cells(node.object)}u"
 
-    def counter_count(self, node: ir.ExternCall, body: Body) -> str:
+    def counter_count(self, node: ir.ExternCall, body: BodyWriter) -> str:
         array, index, within = self._cell(node, body, 0)
         body.w.line(f"if ({within}) count({array}[{index}], x.ingress_length);")
         return "0"
 
-    def direct_counter_count(self, node: ir.ExternCall, body: Body) -> str:
+    def direct_counter_count(self, node: ir.ExternCall, body: BodyWriter) -> str:
         return "0"  # every hit is counted, as in BMv2
 
-    def meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
+    def meter_execute_meter(self, node: ir.ExternCall, body: BodyWriter) -> str:
         array, index, within = self._cell(node, body, 0)
         target = node.args[1].value
         units = "x.ingress_length" if self.places.counts_bytes(node.object) else "1"
@@ -226,7 +226,7 @@ class Externs:
         body.w.line("}")
         return "0"
 
-    def direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
+    def direct_meter_read(self, node: ir.ExternCall, body: BodyWriter) -> str:
         if not self.places.is_attached(node.object):
             raise Refused(node.pos, node.object.name, "is not attached to a table")
         if node.args[0].value is not None:
@@ -237,7 +237,7 @@ class Externs:
     def _register_type(node: ir.ExternCall) -> t.Type:
         return t.strip_type(node.object.type.args[0])
 
-    def register_read(self, node: ir.ExternCall, body: Body) -> str:
+    def register_read(self, node: ir.ExternCall, body: BodyWriter) -> str:
         type_ = self._register_type(node)
         array, index, within = self._cell(node, body, 1)
         target = node.args[0].value
@@ -257,7 +257,7 @@ class Externs:
         body.w.line("}")
         return "0"
 
-    def register_write(self, node: ir.ExternCall, body: Body) -> str:
+    def register_write(self, node: ir.ExternCall, body: BodyWriter) -> str:
         type_ = self._register_type(node)
         array, index, within = self._cell(node, body, 0)
         value = self.values(node, body, 1)[0]
@@ -273,7 +273,7 @@ class Externs:
         return "0"
 
 
-EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
+EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, BodyWriter], str]] = {
     "packet_in.extract": Externs.packet_in_extract,
     "packet_in.lookahead": Externs.packet_in_lookahead,
     "packet_in.advance": Externs.packet_in_advance,

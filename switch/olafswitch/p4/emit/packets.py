@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.writer import Types, header_ends, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
 
 
-def emit_extract(node: ir.ExternCall, body: Body) -> None:
+def emit_extract(node: ir.ExternCall, body: BodyWriter) -> None:
     """``packet.extract(header)`` and ``packet.extract(header, bits)``."""
     target, type_ = node.args[0].value, node.args[0].type
     if not t.is_header(t.strip_type(type_)):
@@ -49,7 +49,7 @@ def has_varbit(type_: t.Type) -> bool:
     return isinstance(base, t.Struct) and any(isinstance(t.strip_type(f), t.Varbit) for _, f in base.fields)
 
 
-def _fill_header(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str | None) -> None:
+def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Type, size: str | None) -> None:
     fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(node.pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
@@ -101,7 +101,7 @@ def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> s
     raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
 
 
-def emit_lookahead(node: ir.ExternCall, body: Body) -> str:
+def emit_lookahead(node: ir.ExternCall, body: BodyWriter) -> str:
     """``packet.lookahead<T>()``"""
     width = t.fixed_width(node.type)
     if width is None:
@@ -110,7 +110,7 @@ def emit_lookahead(node: ir.ExternCall, body: Body) -> str:
     return body.e.keep(load_value(node.type, "(x.data + x.at)", 0, body.w.types, node.pos), node.type)
 
 
-def emit_value(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
+def emit_value(value: str, type_: t.Type, body: BodyWriter, pos: Pos) -> None:
     """``packet.emit(x)``: every valid header in it, in order."""
     base = t.strip_type(type_)
     match base:
@@ -126,7 +126,7 @@ def emit_value(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
             raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
 
 
-def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
+def _emit_header(value: str, type_: t.Struct, body: BodyWriter, pos: Pos) -> None:
     fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from olafswitch.p4.emit import v1model, xsa
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.externs import Externs
 from olafswitch.p4.emit.places import ARRAYS, Places
 from olafswitch.p4.emit.tables import write_lookup, write_specs
@@ -42,8 +42,8 @@ class Emitter:
         self._architecture = _ARCHITECTURES[program.architecture]
         self.externs = self._architecture.externs(places)
 
-    def _body(self, leave: str = "return;") -> Body:
-        return Body(self.places, self.externs.call, leave)
+    def _body(self, leave: str = "return;") -> BodyWriter:
+        return BodyWriter(self.places, self.externs.call, leave)
 
     def write(self) -> str:
         """The C++ text.
@@ -85,7 +85,7 @@ class Emitter:
         body.w.line("}")
         return body.w.lines
 
-    def _clear_out(self, body: Body, params: Sequence[ir.Parameter]) -> None:
+    def _clear_out(self, body: BodyWriter, params: Sequence[ir.Parameter]) -> None:
         for param in params:
             if param.direction == "out" and not isinstance(t.unwrap_type(param.type), t.Extern):
                 body.w.line(f"{param.local.name} = {self.types.name(param.type)}{{}};")
@@ -123,7 +123,7 @@ class Emitter:
         )
         return f"{limit}goto s_{target};"
 
-    def _transition(self, state: ir.State, body: Body, order: list[str]) -> None:
+    def _transition(self, state: ir.State, body: BodyWriter, order: list[str]) -> None:
         node = state.transition
         if not node.subjects:
             body.w.line(self._go(state, node.state, order))
@@ -153,7 +153,9 @@ class Emitter:
             return f"(({value} & {write_literal(match.mask, type_)}) == {write_literal(match.value, type_)})"
         return f"({value} == {write_literal(match.value, type_)})"
 
-    def _in_value_set(self, values: ir.ValueSet, given: list[str], types: list[t.Type], body: Body) -> str:
+    def _in_value_set(
+        self, values: ir.ValueSet, given: list[str], types: list[t.Type], body: BodyWriter
+    ) -> str:
         name = body.w.fresh("key")
         words = [w for value, type_ in zip(given, types, strict=True) for w in body.e.words(value, type_)]
         body.w.line(f"u64 {name}[{len(words)}];")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from olafswitch.p4.emit import packets
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.writer import type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -68,7 +68,7 @@ def row_width(type_: t.Type) -> int:
     return 1 if type_ == t.BOOL else 32
 
 
-def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
+def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
     """Packs a value's bits; the name of the C++ BitRow."""
     parts = list(_row_parts(expr))
     for part in parts:
@@ -106,7 +106,7 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     return name
 
 
-def digest_words(expr: ir.Expr, body: Body, pos: Pos) -> int:
+def digest_words(expr: ir.Expr, body: BodyWriter, pos: Pos) -> int:
     """Writes a digest's scalars to the context; how many words they take."""
     parts = list(_row_parts(expr))
     values = body.e.row(parts)

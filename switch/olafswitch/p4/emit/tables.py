@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.emit.rows import bit_row, hash_algorithm
 from olafswitch.p4.emit.writer import quote_name, split_words, words_of
@@ -50,7 +50,7 @@ def write_numbers(values: Sequence[int]) -> str:
     return "{" + ", ".join(f"{value:#x}ull" for value in values or [0]) + "}"
 
 
-def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
+def write_lookup(table: ir.Table, body: BodyWriter, places: Places) -> None:
     """The table's apply() as a member function of its control."""
     w = body.w
     keys = table.match_keys
@@ -84,7 +84,7 @@ def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
     w.line("}\nreturn {entry != nullptr, action->id};\n}")
 
 
-def _selector_row(table: ir.Table, body: Body) -> str:
+def _selector_row(table: ir.Table, body: BodyWriter) -> str:
     parts = tuple(key.value for key in table.keys if key.kind == "selector")
     if not parts:
         return "0"
@@ -95,7 +95,7 @@ def _selector_row(table: ir.Table, body: Body) -> str:
     return f"{function}({row}.bytes, {row}.length())"
 
 
-def _write_key(keys: Sequence[ir.Key], body: Body) -> None:
+def _write_key(keys: Sequence[ir.Key], body: BodyWriter) -> None:
     values = body.e.row([key.value for key in keys])
     body.w.line(f"u64 key[{sum(key_words(keys))}];")
     at = 0
@@ -110,7 +110,7 @@ def _write_key(keys: Sequence[ir.Key], body: Body) -> None:
             at += 1
 
 
-def _call_action(entry: ir.TableAction, body: Body) -> None:
+def _call_action(entry: ir.TableAction, body: BodyWriter) -> None:
     values, back = body.arguments(entry.args, always_copy=True)
     at = 0
     for param in entry.action.data:

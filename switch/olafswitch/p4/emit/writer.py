@@ -122,7 +122,7 @@ def split_words(value: int, type_: t.Type) -> list[int]:
     return [value >> (64 * i) & ((1 << 64) - 1) for i in range(words_of(type_))]
 
 
-class Writer:
+class CppWriter:
     """Collects statements."""
 
     def __init__(self, types: Types) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Mapping
 
 from olafswitch.p4.emit import externs, packets
-from olafswitch.p4.emit.bodies import Body
+from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.rows import bit_row
 from olafswitch.p4.emit.writer import Types
 from olafswitch.p4.ir import nodes as ir
@@ -64,7 +64,7 @@ class XsaExterns(externs.Externs):
     def supported(self) -> Mapping[str, Callable[..., str]]:
         return EMISSIONS
 
-    def user_extern_apply(self, node: ir.ExternCall, body: Body) -> str:
+    def user_extern_apply(self, node: ir.ExternCall, body: BodyWriter) -> str:
         given, target = node.args
         assert given.value is not None
         _require_fixed_width(given.type, node)
@@ -81,7 +81,7 @@ class XsaExterns(externs.Externs):
             body.assign(body.pin(target.value), made)
         return "0"
 
-    def indexed_count(self, node: ir.ExternCall, body: Body) -> str:
+    def indexed_count(self, node: ir.ExternCall, body: BodyWriter) -> str:
         array, index, within = self._cell(node, body, 0)
         width = t.max_width(node.object.type.args[0])
         packets_bits, bytes_bits = {
@@ -93,7 +93,7 @@ class XsaExterns(externs.Externs):
         body.w.line(f"if ({within}) count_up_to({array}[{index}], x.ingress_length, {limits});")
         return "0"
 
-    def checksum_apply(self, node: ir.ExternCall, body: Body) -> str:
+    def checksum_apply(self, node: ir.ExternCall, body: BodyWriter) -> str:
         data, target = node.args
         assert data.value is not None
         function = _CHECKSUMS[node.object.choice("hash")]

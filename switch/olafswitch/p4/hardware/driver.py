@@ -17,7 +17,7 @@ _BYTES_OF_COUNT = 35
 _POLLS = 1_000_000
 
 
-class Table:
+class DriverTable:
     """One table. Keys, masks and parameters are numbers, their first field on top; the lowest rank wins."""
 
     def __init__(self, driver: "Driver", number: int, about: Mapping[str, Any], counter: int | None) -> None:
@@ -175,10 +175,12 @@ class Driver:
             what = f"the registers are not those of {self.module}: id {found[0]:#x}, digest {found[1]:08x}"
             raise OlafError(Problem(what, remedy="use the description that was written with this module"))
         direct = {each["name"]: at for at, each in enumerate(about["counters"]) if each["direct"]}
-        made = [Table(self, at, each, direct.get(each["name"])) for at, each in enumerate(about["tables"])]
+        made = [
+            DriverTable(self, at, each, direct.get(each["name"])) for at, each in enumerate(about["tables"])
+        ]
         self._tables = made
         self.tables = {each.name: each for each in made[: len(made) - about["value_set_tables"]]}
-        self.value_sets: dict[str, list[Table]] = {}
+        self.value_sets: dict[str, list[DriverTable]] = {}
         """Tables by name: one for each place where a parser looks one up."""
         for each in made[len(self.tables) :]:
             self.value_sets.setdefault(each.name, []).append(each)

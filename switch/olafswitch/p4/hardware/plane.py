@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 from typing import NoReturn
 
-from olafswitch.p4.hardware.driver import Driver, Table
+from olafswitch.p4.hardware.driver import Driver, DriverTable
 from olafswitch.p4.p4info.matching import find_mismatch
 from olafswitch.p4.switch.keys import declared_key, key_bounds
 from olafswitch.p4runtime.dataplane import (
@@ -154,7 +154,7 @@ class HardwarePlane:
         if table is not None:
             table.set_default(self._action_of(table, action) if action is not None else None)
 
-    def _rows_of(self, table: Table, table_id: int, key: Key, priority: int) -> list[_Row]:
+    def _rows_of(self, table: DriverTable, table_id: int, key: Key, priority: int) -> list[_Row]:
         fields = self._info.tables[table_id].fields
         rank = (-priority << 32) + next(self._serial)
         for match, of in zip(key, fields, strict=True):
@@ -165,11 +165,11 @@ class HardwarePlane:
             for value, mask in _expand_rows(key, [field.bits for field in fields])
         ]
 
-    def _table_of(self, table_id: int) -> Table | None:
+    def _table_of(self, table_id: int) -> DriverTable | None:
         """None of a table that nothing in the module depends on."""
         return self.driver.tables.get(self._info.tables[table_id].name)
 
-    def _action_of(self, table: Table, action: ActionSpec) -> tuple[int, int]:
+    def _action_of(self, table: DriverTable, action: ActionSpec) -> tuple[int, int]:
         if not isinstance(action, ActionCall):
             raise Unsupported("a P4 program in hardware has no action profiles")
         number = table.actions.index(self._info.actions[action.action_id].name)

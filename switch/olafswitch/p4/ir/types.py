@@ -134,7 +134,7 @@ class Extern(Frozen):
         return f"{self.name}<{', '.join(map(str, self.args))}>" if self.args else self.name
 
 
-class Block(Frozen):
+class BlockType(Frozen):
     """A parser's, control's or package's type."""
 
     kind: str
@@ -147,7 +147,7 @@ class Block(Frozen):
 
 
 Type = (
-    Bit | Simple | Varbit | Struct | Stack | Tuple | ListOf | Enum | NewType | Variable | Extern | Block
+    Bit | Simple | Varbit | Struct | Stack | Tuple | ListOf | Enum | NewType | Variable | Extern | BlockType
 )  # fmt: skip
 
 
@@ -244,9 +244,9 @@ def substitute_types(type_: Type, bindings: dict[Variable, Type]) -> Type:
             return Extern(
                 type_.name, tuple(substitute_types(t, bindings) for t in type_.args), type_.declaration
             )
-        case Block():
+        case BlockType():
             args = tuple(substitute_types(t, bindings) for t in type_.args)
-            return Block(type_.kind, type_.name, args, type_.declaration)
+            return BlockType(type_.kind, type_.name, args, type_.declaration)
         case Struct(fields=fields) if any(has_variables(t) for _, t in fields):
             inner = tuple((name, substitute_types(field, bindings)) for name, field in fields)
             return Struct(type_.kind, type_.name, inner, type_.declaration, type_.lists)
@@ -263,7 +263,7 @@ def type_parts(type_: Type) -> tuple[Type, ...]:
     match type_:
         case Stack(element=inner) | ListOf(item=inner):
             return (inner,)
-        case Tuple(items=items) | Extern(args=items) | Block(args=items):
+        case Tuple(items=items) | Extern(args=items) | BlockType(args=items):
             return items
         case Struct(fields=fields):
             return tuple(inner for _, inner in fields)

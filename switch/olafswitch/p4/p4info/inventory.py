@@ -22,9 +22,9 @@ class Inventory:
             item for item in every if isinstance(item, ir.ValueSet) and item in reach.value_sets
         ]
         self.actions = _listed_actions(program, declared, reach)
-        """Those of tables and those that controls call, one per name: copies in several controls are one."""
+        """Actions that tables or controls call; copies in several controls are one."""
         self.table_actions = {entry.action for table in self.tables for entry in table.actions}
-        """Those that take their data from the control plane."""
+        """Actions whose parameters the control plane fills."""
         self.externs = _ordered_externs([*_top_level(program), *every])
         """Extern objects, those that belong to a table included."""
         self.digest_calls = [
@@ -48,7 +48,7 @@ class _Reach:
         self.meters: set[ir.Instance | None] = set()
         """Direct meters that code reads."""
         self.value_sets: set[ir.ValueSet | None] = set()
-        """Those that a select uses."""
+        """Value sets that a select uses."""
         self.extern_functions = False
         """Whether controls call any; calls in parsers do not count."""
         for block in program.package:

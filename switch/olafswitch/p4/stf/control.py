@@ -37,7 +37,7 @@ _DIGIT_BITS = {"0x": 4, "0b": 1, "0o": 3}
 _T = TypeVar("_T")
 
 
-class Switch(ForwardingPlane, Protocol):
+class StfSwitch(ForwardingPlane, Protocol):
     """A v1model program that runs."""
 
     def process(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes]]:
@@ -47,7 +47,7 @@ class Switch(ForwardingPlane, Protocol):
 class Control:
     """Programs one switch with the commands of an STF file."""
 
-    def __init__(self, switch: Switch, info: P4Info) -> None:
+    def __init__(self, switch: StfSwitch, info: P4Info) -> None:
         self.switch = switch
         self.info = ProgramInfo(info)
         self._entries: dict[tuple[int, Key, int], str] = {}

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from olafswitch.p4.stf.commands import Expect, Send, Unreadable, read_commands
-from olafswitch.p4.stf.control import Control, Switch
+from olafswitch.p4.stf.control import Control, StfSwitch
 from olafswitch.p4runtime.dataplane import P4Info
 
 
-def play_file(switch: Switch, info: P4Info, text: str) -> str:
+def play_file(switch: StfSwitch, info: P4Info, text: str) -> str:
     """Return the first difference from what the file expects; empty when there is none.
 
     As in p4c's runner, each ``expect`` is one frame, and a frame that none expects is a difference. Raises

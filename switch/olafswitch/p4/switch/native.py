@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from olafswitch.errors import OlafError
 from olafswitch.p4.switch import pipeline as pipelines
 from olafswitch.p4.switch.packets import CPU_PORT, PacketSide
-from olafswitch.p4.switch.pipeline import ActionForm, Array, Pipeline, Table
+from olafswitch.p4.switch.pipeline import ActionForm, Array, Pipeline, PipelineTable
 from olafswitch.p4runtime import dataplane as dp
 
 _OneShot = tuple[int, list[int]]
@@ -61,7 +61,7 @@ class NativeSwitch(PacketSide):
         self._forget()
 
     def _forget(self) -> None:
-        self._tables: dict[int, Table] = {}
+        self._tables: dict[int, PipelineTable] = {}
         self._arrays: dict[int, Array] = {}
         self._one_shots: dict[int, _OneShot] = {}
         self._members: dict[tuple[int, int], int] = {}
@@ -133,7 +133,7 @@ class NativeSwitch(PacketSide):
         data = b"".join([v.to_bytes(n, "little") for v, n in zip(action.params, form.sizes, strict=True)])
         return _had_memory(self.library.p4_action_direct(form.number, data, len(data) // 8))
 
-    def _action(self, table: Table, spec: dp.ActionSpec) -> tuple[int, _OneShot | None]:
+    def _action(self, table: PipelineTable, spec: dp.ActionSpec) -> tuple[int, _OneShot | None]:
         """The library's action, and what must be freed with it."""
         library = self.library
         match spec:

@@ -23,7 +23,7 @@ class ActionForm:
 
 
 @dataclass
-class Table:
+class PipelineTable:
     """A table's place and its entries: addresses by key and priority."""
 
     place: int
@@ -51,7 +51,7 @@ class Pipeline:
     library: c.CDLL
     p4info: P4Info
 
-    def tables(self) -> dict[int, Table]:
+    def tables(self) -> dict[int, PipelineTable]:
         """Each table by id, empty."""
         sizes = {
             int(name): tuple(8 * n for n in action["words"])
@@ -63,7 +63,9 @@ class Pipeline:
                 int(name): ActionForm(number, sizes[int(name)]) for name, number in table["actions"].items()
             }
             form = KeyForm(table["keys"], table["kind"])
-            made[int(table["id"])] = Table(table["place"], form, actions, table["profile"], table["size"])
+            made[int(table["id"])] = PipelineTable(
+                table["place"], form, actions, table["profile"], table["size"]
+            )
         return made
 
     def arrays(self) -> dict[int, Array]:

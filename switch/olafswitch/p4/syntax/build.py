@@ -77,8 +77,8 @@ class Builder(ExpressionBuilder):
     loop_steps = listed
     loop = node(tree.For)
 
-    def block(self, c: Children) -> tree.Block:
-        return tree.Block(place(c), listed(self, c), _annotations(c))
+    def block(self, c: Children) -> tree.BlockStatement:
+        return tree.BlockStatement(place(c), listed(self, c), _annotations(c))
 
     def assign(self, c: Children) -> tree.Statement:
         return tree.Assign(place(c), c[0], str(c[1])[:-1], c[2])
@@ -138,7 +138,7 @@ class Builder(ExpressionBuilder):
 
     parameters = listed
     signature = _declared(tree.Signature)
-    action = _declared(tree.Action)
+    action = _declared(tree.ActionDeclaration)
     block_type = _kind_of(tree.BlockType)
 
     def parameter(self, c: Children) -> tree.Parameter:
@@ -181,15 +181,15 @@ class Builder(ExpressionBuilder):
 
     def parser(self, c: Children) -> tree.Parser:
         name, type_params, params, constructor, *inside = parts(c)
-        states = tuple(each for each in inside if isinstance(each, tree.State))
-        local = tuple(each for each in inside if not isinstance(each, tree.State))
+        states = tuple(each for each in inside if isinstance(each, tree.StateDeclaration))
+        local = tuple(each for each in inside if not isinstance(each, tree.StateDeclaration))
         return tree.Parser(place(c), name, (), type_params, params, constructor, local, states)
 
-    def state(self, c: Children) -> tree.State:
+    def state(self, c: Children) -> tree.StateDeclaration:
         name, *statements = parts(c)
         ends = bool(statements) and isinstance(statements[-1], tree.Transition)
         transition = statements.pop() if ends else None
-        return tree.State(place(c), name, _annotations(c), tuple(statements), transition)
+        return tree.StateDeclaration(place(c), name, _annotations(c), tuple(statements), transition)
 
     def transition(self, c: Children) -> tree.Transition:
         if isinstance(c[1], tree.Transition):

@@ -142,7 +142,7 @@ class ExpressionBuilder(Transformer[Any, Any]):
     def type_member(self, c: Children) -> tree.Expr:
         if not isinstance(c[0], tree.BaseType) or c[0].name != "error":
             raise Refused(place(c), "member", "only error has members among the built-in types")
-        return tree.Member(place(c), tree.Name(place(c), "error"), str(c[2]))
+        return tree.MemberExpression(place(c), tree.Name(place(c), "error"), str(c[2]))
 
     def slice(self, c: Children) -> tree.Expr:
         return tree.Slice(place(c), c[0], c[2], c[4], str(c[3]) == "+:")
@@ -174,7 +174,7 @@ class ExpressionBuilder(Transformer[Any, Any]):
     mux = node(tree.Mux)
     unary_op = worded(tree.Unary)
     cast = node(tree.Cast)
-    member = node(tree.Member)
+    member = node(tree.MemberExpression)
     index = node(tree.Index)
     specialize = node(tree.Call)
     arguments = expressions = named = listed

@@ -48,7 +48,7 @@ class Name(Node):
     """Written with a leading dot."""
 
 
-class Member(Node):
+class MemberExpression(Node):
     base: Expr
     name: str
 
@@ -139,9 +139,27 @@ class KeyTuple(Node):
 
 
 Expr = (
-    Number | String | Boolean | Name | Member | Index | Slice | Unary | Binary | Mux | Cast | Call | ListOf
-    | Fields | InvalidHeader | Dots | Anything | Masked | Between | KeyTuple
-)  # fmt: skip
+    Number
+    | String
+    | Boolean
+    | Name
+    | MemberExpression
+    | Index
+    | Slice
+    | Unary
+    | Binary
+    | Mux
+    | Cast
+    | Call
+    | ListOf
+    | Fields
+    | InvalidHeader
+    | Dots
+    | Anything
+    | Masked
+    | Between
+    | KeyTuple
+)
 
 
 # --- types -------------------------------------------------------------------------------------------------
@@ -206,7 +224,7 @@ class If(Node):
     no: Statement | None = None
 
 
-class Block(Node):
+class BlockStatement(Node):
     statements: tuple[Statement, ...]
     annotations: Annotations = ()
 
@@ -215,7 +233,7 @@ class SwitchCase(Node):
     """One label (None is default) and its block; None falls through to the next."""
 
     label: Expr | None
-    body: Block | None
+    body: BlockStatement | None
 
 
 class Switch(Node):
@@ -280,7 +298,7 @@ class Variable(Declared):
 class Instance(Declared):
     type: Type
     args: tuple[Argument, ...]
-    initializer: Block | None = None
+    initializer: BlockStatement | None = None
 
 
 class Field(Declared):
@@ -346,12 +364,12 @@ class BlockType(Declared):
 
 class Function(Declared):
     signature: Signature
-    body: Block
+    body: BlockStatement
 
 
-class Action(Declared):
+class ActionDeclaration(Declared):
     params: tuple[Parameter, ...]
-    body: Block
+    body: BlockStatement
 
 
 class KeyElement(Node):
@@ -403,7 +421,7 @@ class Transition(Node):
     cases: tuple[SelectCase, ...]
 
 
-class State(Declared):
+class StateDeclaration(Declared):
     statements: tuple[Statement, ...]
     transition: Transition | None
 
@@ -413,7 +431,7 @@ class Parser(Declared):
     params: tuple[Parameter, ...]
     constructor: tuple[Parameter, ...]
     locals: tuple[Declared, ...]
-    states: tuple[State, ...]
+    states: tuple[StateDeclaration, ...]
 
 
 class Control(Declared):
@@ -421,10 +439,22 @@ class Control(Declared):
     params: tuple[Parameter, ...]
     constructor: tuple[Parameter, ...]
     locals: tuple[Declared, ...]
-    body: Block
+    body: BlockStatement
 
 
 Statement = (
-    Assign | Do | If | Block | Switch | Jump | Return | Empty | For | ForIn | Variable | Constant | Instance
-)  # fmt: skip
+    Assign
+    | Do
+    | If
+    | BlockStatement
+    | Switch
+    | Jump
+    | Return
+    | Empty
+    | For
+    | ForIn
+    | Variable
+    | Constant
+    | Instance
+)
 Program = Sequence[Declared]

@@ -5,11 +5,11 @@ import json
 import random
 from typing import Any
 
-from olafswitch.p4.verilog.tables import Engine
+from olafswitch.p4.verilog.tables import LookupEngine
 from olafswitch.p4.verilog.values import width_of
 
 
-def make_hashes(engine: Engine) -> list[int]:
+def make_hashes(engine: LookupEngine) -> list[int]:
     """For each bit of the row in each way, the bits of the key whose parity it is; the same at each build."""
     source = random.Random(f"{engine.table.name} {engine.key_bits} {engine.ways} {engine.row_bits}")
     rows: list[int] = []
@@ -35,7 +35,7 @@ def _are_independent(masks: list[int]) -> bool:
     return True
 
 
-def describe_table(engine: Engine) -> dict[str, Any]:
+def describe_table(engine: LookupEngine) -> dict[str, Any]:
     """A table or a value set: its engine, keys, actions, hashes and own entries."""
     keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
     actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []

@@ -14,8 +14,8 @@ from olafswitch.p4.verilog.parsing import BYTES, FRAME
 from olafswitch.p4.verilog.pipeline import Pipeline
 from olafswitch.p4.verilog.registers import LATENCY, list_operands
 from olafswitch.p4.verilog.schedule import Schedule
-from olafswitch.p4.verilog.tables import Engine
-from olafswitch.p4.verilog.text import Writer, format_instance, format_number, format_vector, wrap_line
+from olafswitch.p4.verilog.tables import LookupEngine
+from olafswitch.p4.verilog.text import VerilogWriter, format_instance, format_number, format_vector, wrap_line
 
 BEAT = 64
 _TEMPLATE = Path(__file__).with_suffix(".v")
@@ -31,8 +31,8 @@ class Module:
     description: dict[str, Any]
 
 
-def _find_lookups(roots: list[Node]) -> dict[Engine, Node]:
-    found: dict[Engine, Node] = {}
+def _find_lookups(roots: list[Node]) -> dict[LookupEngine, Node]:
+    found: dict[LookupEngine, Node] = {}
     stack, seen = roots, set[Node]()
     while stack:
         node = stack.pop()
@@ -60,7 +60,7 @@ class _Builder:
         self.engines = [each for each in pipeline.tables if each in self.lookups]
         self.engines.sort(key=lambda each: each.is_value_set)
         self.s = Schedule(self.result.values(), pipeline.registers)
-        self.w = Writer(self.s, BEAT * self.beats, lines)
+        self.w = VerilogWriter(self.s, BEAT * self.beats, lines)
         self.cell_words = max([1, *(-(-each.bits // 32) for each in pipeline.registers)])
         self.about = {
             "tables": [describe.describe_table(each) for each in self.engines],
@@ -172,7 +172,7 @@ class _Builder:
             for name, low, bits in zip(self.result, lows, widths, strict=True)
         ]
 
-    def _write_table(self, number_: int, engine: Engine) -> list[str]:
+    def _write_table(self, number_: int, engine: LookupEngine) -> list[str]:
         node = self.lookups[engine]
         cycle, entry, bits = self.s.cycle[node], engine.entry_bits, engine.key_bits
         result, mine = self.w.at(node, cycle), f"cfg_target == 8'd{number_}"

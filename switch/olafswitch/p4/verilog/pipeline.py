@@ -13,7 +13,7 @@ from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.parsing import ERROR, Parsing
 from olafswitch.p4.verilog.registers import Register
 from olafswitch.p4.verilog.symbolic import EXITED, LENGTH, Machine
-from olafswitch.p4.verilog.tables import Engine
+from olafswitch.p4.verilog.tables import LookupEngine
 from olafswitch.p4.verilog.values import SIZE_BITS, Leaves, leaves_of
 
 DROP_PORT = 511
@@ -35,7 +35,7 @@ class Pipeline:
     sideband_out: dict[str, Node]
     drop: Node
     edits: Edits
-    tables: list[Engine]
+    tables: list[LookupEngine]
     counts: list[Count]
     registers: list[Register]
     reach: int

@@ -32,7 +32,7 @@ class Key:
 
 
 @dataclass(eq=False)
-class Engine:
+class LookupEngine:
     """A table in hardware. The result of a lookup is, from its lowest bit, the entry's data, its action's
     number, its place, and whether it was hit."""
 
@@ -109,7 +109,7 @@ def _lay_out_keys(table: ir.Table) -> tuple[Key, ...]:
     return tuple(keys)
 
 
-def choose_engine(table: ir.Table) -> Engine:
+def choose_engine(table: ir.Table) -> LookupEngine:
     """Choose what looks a table up; raises Refused where nothing here can."""
     kinds = {key.kind for key in table.match_keys}
     keys = _lay_out_keys(table)
@@ -124,18 +124,18 @@ def choose_engine(table: ir.Table) -> Engine:
     data = max((sum(width_of(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
     size = max(table.size, len(table.entries), 1)
     if not keys:
-        return Engine(table, "none", keys, data, 0, 0, 0)
+        return LookupEngine(table, "none", keys, data, 0, 0, 0)
     if size <= SMALL or kinds & {"ternary", "range", "optional"}:
-        return Engine(table, "ternary", keys, data, 0, 0, min(size, SMALL))
+        return LookupEngine(table, "ternary", keys, data, 0, 0, min(size, SMALL))
     kind, small = ("lpm", SMALL) if "lpm" in kinds else ("exact", 0)
-    return Engine(table, kind, keys, data, *_choose_ways(size), small)
+    return LookupEngine(table, kind, keys, data, *_choose_ways(size), small)
 
 
 class Tables:
     """The tables that a program applies, in the order in which it does."""
 
     def __init__(self, places: Places, count: Callable[[object, Node, Node, Machine], None]) -> None:
-        self.engines: list[Engine] = []
+        self.engines: list[LookupEngine] = []
         self._places = places
         self._count = count
 
@@ -171,12 +171,16 @@ class Tables:
             values.name, values.cpp, values.keys, (), 0, (), True, (), False, values.size, None, None, None,
             False, values.annotations, values.pos,
         )  # fmt: skip
-        made = Engine(table, "ternary", _lay_out_keys(table), 0, 0, 0, max(1, min(values.size, SMALL)), True)
+        made = LookupEngine(
+            table, "ternary", _lay_out_keys(table), 0, 0, 0, max(1, min(values.size, SMALL)), True
+        )
         self.engines.append(made)
         result = machine.g.node("lookup", made.result_bits, [key], made)
         return machine.g.slice(result, made.result_bits - 1, 1)
 
-    def _run_actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
+    def _run_actions(
+        self, made: LookupEngine, action: Node, data: Node, machine: Machine, number: int = 0
+    ) -> None:
         """The entry's action, each in a branch of its own."""
         actions = made.table.actions
 

@@ -60,7 +60,7 @@ def _is_inline(node: Node) -> bool:
     return node.op == "not" and node.width == 1 and not node.hint and node.args[0].op != "not"
 
 
-class Writer:
+class VerilogWriter:
     """Writes the nodes of a schedule; ``window_bytes`` is how much of a frame the module keeps.
 
     A value is ``s3_ipv4_ttl``: its cycle, and the place in the program that has it first. ``lines`` are the

@@ -19,6 +19,6 @@ Its modules, each of which uses only those below it:
     refusals           codes and reasons
 """
 
-from olafswitch.p4runtime.agent.server import API_VERSION, Agent, serve_devices
+from olafswitch.p4runtime.agent.server import API_VERSION, AgentServer, serve_devices
 
-__all__ = ["API_VERSION", "Agent", "serve_devices"]
+__all__ = ["API_VERSION", "AgentServer", "serve_devices"]

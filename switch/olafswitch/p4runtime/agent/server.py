@@ -83,7 +83,7 @@ _OPTIONS = [
 _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.value) for code in Code}
 
 
-class Agent:
+class AgentServer:
     """A running P4Runtime server; see :func:`serve`."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Agent:
         """Return when the agent has been stopped."""
         self._server.wait_for_termination()
 
-    def __enter__(self) -> "Agent":
+    def __enter__(self) -> "AgentServer":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -264,14 +264,14 @@ def serve_devices(
     others: Sequence[str] = (),
     *,
     as_bmv2: bool = False,
-) -> Agent:
+) -> AgentServer:
     """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
     and at ``others``, each HOST:PORT of loopback without TLS.
 
     With ``token``, to calls that carry it; ``as_bmv2`` elects primaries as BMv2 does. Raises BadInput for an
     address beyond loopback without TLS, OlafError when it cannot be bound.
     """
-    return Agent(devices, address, tls, token, others, as_bmv2)
+    return AgentServer(devices, address, tls, token, others, as_bmv2)
 
 
 def _encode_answers(entities: Iterable[bytes]) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t MICROSECONDS = 0xA1B2C3D4;
 constexpr uint32_t NANOSECONDS = 0xA1B23C4D;
 constexpr uint32_t LINK_ETHERNET = 1;
-constexpr uint32_t LINK_BMV2 = 0;  // what BMv2 writes for its frames, which are Ethernet's
+constexpr uint32_t LINK_BMV2 = 0;         // what BMv2 writes for its frames, which are Ethernet's
 constexpr uint32_t MAX_RECORD = 1 << 18;  // libpcap's own limit
 
 struct FileHeader {

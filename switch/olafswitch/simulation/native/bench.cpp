@@ -151,8 +151,8 @@ struct Stream {
             open.broken = true;
         }
         const uint64_t keep = sampled.keep;
-        // Every byte of a beat but the last, then the first ones, and of none none: AXI4-Stream would allow null
-        // bytes and null beats, but no link here has them.
+        // Every byte of a beat but the last, then the first ones, and of none none: AXI4-Stream would allow
+        // null bytes and null beats, but no link here has them.
         if ((!sampled.last && ~keep) || (keep & (keep + 1)) || !keep) open.broken = true;
         for (int i = 0; i < 64; i++)
             if (keep >> i & 1) open.data.push_back(sampled.data[i]);

@@ -15,7 +15,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.wire.modes import Mode
-from olaflab.papers.figure import Table
+from olaflab.papers.figure import FigureTable
 from olaflab.papers.olaf import delivery, speedup
 from olaflab.papers.summary import Summary, estimate_mean, pack_summary, unpack_section
 from olaflab.training.replay import trace as traces
@@ -89,7 +89,7 @@ def test_a_summary_packs_into_points_and_its_section_comes_from_them() -> None:
         verdicts={"more is more": "holds", "less is more": "not shown"},
         columns=("queue", "seed"),
         points=[("FIFO", 1), ("FIFO", 2)],
-        tables=[Table("more", ("a", "b"), [("1", "2")])],
+        tables=[FigureTable("more", ("a", "b"), [("1", "2")])],
     )
     points = pack_summary(found)
     assert points["columns"]["seed"].tolist() == [1, 2]
