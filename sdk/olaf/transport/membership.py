@@ -148,9 +148,17 @@ class Membership:
         """How a player of this publisher's weights stands; may be lost."""
         milliseconds = _NOT_KNOWN if age is None else min(round(age * 1000), _NOT_KNOWN - 1)
         message = wire.Report(
-            wire.ControlAction.REPORT, state, self._pack_name(), int(ipaddress.IPv4Address(player[0])), player[1],
-            version, lag, milliseconds, self.nonce(), bytes(wire.MAC_BYTES),
-        )  # fmt: skip
+            wire.ControlAction.REPORT,
+            state,
+            self._pack_name(),
+            int(ipaddress.IPv4Address(player[0])),
+            player[1],
+            version,
+            lag,
+            milliseconds,
+            self.nonce(),
+            bytes(wire.MAC_BYTES),
+        )
         self.send(signed(message, self._key, self._own))
 
     def receive(self, run: Run, source: Address) -> None:
