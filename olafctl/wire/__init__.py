@@ -1,1 +1,1 @@
-"""The wire format: every header, once (docs/wire-format.md)."""
+"""The wire format: every header, once."""

@@ -31,7 +31,7 @@ class OlafStatus(Packet):
 
 
 class Olaf(Packet):
-    """The Olaf header (docs/wire-format.md); ``reward`` is a float."""
+    """The Olaf header (``layouts.OLAF``); ``reward`` is a float."""
 
     name = layouts.OLAF.name
     fields_desc = _make_fields(layouts.OLAF, {"version": layouts.VERSION, "frame_type": 1, "count": 1})

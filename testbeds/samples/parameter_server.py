@@ -7,7 +7,7 @@ As a host of a deployment: olafctl exec ps -- python3 parameter_server.py
 import socket
 import struct
 
-HEADER = struct.Struct(">BBHIf6sHH")  # docs/wire-format.md, "olaf": 22 bytes
+HEADER = struct.Struct(">BBHIf6sHH")  # olafctl/wire/layouts.py, "olaf": 22 bytes
 UPDATE, ACK = 0x11, 0x12  # version 1 and type
 
 link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-HEADER = struct.Struct(">BBHIf6sHH")  # docs/wire-format.md, "olaf": 22 bytes
+HEADER = struct.Struct(">BBHIf6sHH")  # olafctl/wire/layouts.py, "olaf": 22 bytes
 UPDATE, STATUS = 0x11, 0x02  # version 1 and type; the flag "a status header of 8 bytes follows"
 server, port, updates = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -30,7 +30,7 @@ _PINNED = re.compile(r"\b(olafctl|olafswitch)==[\w.]+")
 def generate_files() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
     from olafctl.targets.p4_sources import render_params
-    from olaflab.sources import cpp, opennic, p4, queue, sdk, wire_page
+    from olaflab.sources import cpp, opennic, p4, queue, sdk
 
     return {
         Path("p4src/headers.p4"): p4.headers_file(),
@@ -38,7 +38,6 @@ def generate_files() -> Mapping[Path, str]:
         Path("olafctl/wire/native/tuser.h"): cpp.tuser_header(),
         Path("olafctl/wire/native/modes.h"): cpp.modes_header(),
         Path("olafctl/wire/native/olaf_header.h"): cpp.header_file(),
-        Path("docs/wire-format.md"): wire_page.write_page(),
         Path("sdk/olaf/transport/wire.py"): sdk.wire_module(),
         **queue.generate_files(),
         **opennic.generate_files(),

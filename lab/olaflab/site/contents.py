@@ -6,7 +6,7 @@ from pathlib import Path
 
 from olafctl import paths
 from olaflab.site import classes, commands, daemon_api, p4runtime
-from olaflab.sources import opennic, queue
+from olaflab.sources import opennic, queue, wire_page
 
 FRONT = "index"
 PATTERNS = (
@@ -58,7 +58,7 @@ def write_sources(folder: Path) -> None:
         (shutil.copytree if (home / name).is_dir() else shutil.copy)(home / name, folder / name)
     for name in _LINKED:
         (folder / name).symlink_to(home / name)
-    for pages in (queue.pages(), opennic.pages(), *made.values()):
+    for pages in (queue.pages(), opennic.pages(), wire_page.pages(), *made.values()):
         for name, text in pages.items():
             place = folder / f"{name}.md"
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,15 @@
-"""A client that is written from docs/wire-format.md is understood."""
+"""A client that is written from the site's page of the wire format is understood."""
 
 import hmac
 import re
 from ipaddress import IPv4Address
 
-from olafctl import paths
 from olafctl.daemon.messages import parsing
 from olafctl.wire import control
 from olafctl.wire.control import ControlAction
+from olaflab.sources import wire_page
 
-PAGE = (paths.sources() / "docs" / "wire-format.md").read_text()
+PAGE = wire_page.write_page()
 
 
 def example() -> dict[str, bytes]:
