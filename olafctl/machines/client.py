@@ -86,7 +86,7 @@ class MachineAgent:
                 yield message["step"]
 
     def ask(self, do: str, /, **fields: Any) -> Any:
-        """As :func:`olafctl.targets.control.ask` of the deployment's process there."""
+        """As :func:`olafctl.targets.control.ask_process` of the deployment's process there."""
         return self.call("Ask", request={**fields, "do": do})
 
     def frames(self, number: int) -> "DistantPort":
@@ -190,7 +190,7 @@ class DistantPort:
 
 
 class DistantListener:
-    """See :class:`olafswitch.ports.capture.Listener`: at a front port on another machine."""
+    """See :class:`olafswitch.ports.capture.FrameListener`: at a front port on another machine."""
 
     def __init__(self, agent: MachineAgent, number: int) -> None:
         """Raises OlafError when the port cannot be listened at."""

@@ -188,7 +188,7 @@ def list_rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
 
 def rewire_ports(state: Path, testbed: Testbed, progress: Progress, request: Callable[..., Any]) -> None:
     """Make the front ports of what runs in ``state`` those of ``testbed`` while frames pass at the others;
-    none of either is a TAP. ``request`` is :func:`olafctl.targets.control.ask` of its process.
+    none of either is a TAP. ``request`` is :func:`olafctl.targets.control.ask_process` of its process.
 
     What fails is made good by the next one. Raises OlafError.
     """

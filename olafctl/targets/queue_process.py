@@ -28,7 +28,7 @@ class SocketRegisters:
     """A queue's registers by name, over the control socket of the process that holds the queue."""
 
     def __init__(self, request: Callable[..., Any], engine: str) -> None:
-        """``request`` is :func:`olafctl.targets.control.ask` of the process."""
+        """``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
         self._request = request
         self._engine = engine
         self._election: dict[str, int] = {}
@@ -77,7 +77,7 @@ class SocketShards:
     """See :class:`olafctl.targets.interface.Shards`: over a process's control socket. Raises OlafError."""
 
     def __init__(self, request: Callable[..., Any]) -> None:
-        """``request`` is :func:`olafctl.targets.control.ask` of the process."""
+        """``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
         self._request = request
 
     def counted(self) -> Sequence[dict[str, Any]]:

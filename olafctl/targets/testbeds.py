@@ -16,7 +16,7 @@ __all__ = ["load_testbed", "locate_testbed"]
 def load_testbed(path: Path | str, text: str | None = None, target: str | None = None) -> Testbed:
     """Return the testbed at ``path``, for ``target`` instead of its own when given.
 
-    See :func:`olafctl.testbed.load.load`. Raises BadInput.
+    See :func:`olafctl.testbed.load.load_testbed`. Raises BadInput.
     """
     if target is not None:
         own = read(path, text, targets=registry.target_names()).text

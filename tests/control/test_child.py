@@ -23,7 +23,7 @@ PARENT = """
 import sys
 from olafctl.cli import main
 from olafctl.control import child
-main.olafctl.main = lambda *words, **options: child.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+main.olafctl.main = lambda *words, **options: child.run_child([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 main.main()
 """
 BESIDE_GRPC = """
@@ -37,7 +37,7 @@ for number in range(30):
     channels = [grpc.insecure_channel(f"127.0.0.1:{port}", [("own", each)]) for each in range(4)]
     for channel in channels:
         assert channel.unary_unary("/no/call").future(b"").code() is grpc.StatusCode.UNIMPLEMENTED
-    print(child.run(["true"]), end=" ", flush=True)
+    print(child.run_child(["true"]), end=" ", flush=True)
 """
 
 

@@ -237,7 +237,7 @@ def test_a_defect_is_answered_and_survived(
         raise ValueError("a defect")
 
     with monkeypatch.context() as patch:
-        patch.setattr(controller.southbound, "apply", broken)
+        patch.setattr(controller.southbound, "apply_change", broken)
         with pytest.raises(Unavailable, match="not known"):
             answer_of(controller, join_worker(1))
     second = answer_of(controller, join_worker(2))

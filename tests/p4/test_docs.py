@@ -21,7 +21,7 @@ from olafswitch.p4runtime.agent import write_tables as writes
 ROOT = Path(__file__).resolve().parents[2]
 
 PAGE = (ROOT / "docs" / "p4.md").read_text().splitlines()
-REFUSED = re.compile(r'(?:unimplemented|Unsupported)\(f?"([^"]*)"\)')
+REFUSED = re.compile(r'(?:not_implemented|Unsupported)\(f?"([^"]*)"\)')
 
 
 def _table_rows(head: str) -> list[list[str]]:

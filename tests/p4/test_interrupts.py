@@ -6,7 +6,7 @@ import sys
 
 IN_A_CALLBACK = """
 import ctypes, time, click
-from olafswitch.console.command_line import run
+from olafswitch.console.command_line import run_command
 
 @ctypes.CFUNCTYPE(None)
 def wait():
@@ -21,7 +21,7 @@ def command():
     while True:
         time.sleep(1)
 
-run(command, lambda error: None, [])
+run_command(command, lambda error: None, [])
 """
 
 

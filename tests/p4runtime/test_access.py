@@ -188,11 +188,11 @@ def test_files_that_are_no_certificate_and_key(keys: Path, tmp_path: Path) -> No
 def test_grpc_writes_no_log_lines_before_our_errors() -> None:
     script = (
         "from olafswitch.errors import OlafError\n"
-        "from olafswitch.p4runtime.agent import serve\n"
+        "from olafswitch.p4runtime.agent import serve_devices\n"
         "from tests.p4runtime.memory_plane import MemoryPlane\n"
-        "agent = serve({1: MemoryPlane()}, '127.0.0.1:0')\n"
+        "agent = serve_devices({1: MemoryPlane()}, '127.0.0.1:0')\n"
         "try:\n"
-        "    serve({1: MemoryPlane()}, agent.address)\n"
+        "    serve_devices({1: MemoryPlane()}, agent.address)\n"
         "except OlafError:\n"
         "    agent.stop()\n"
     )

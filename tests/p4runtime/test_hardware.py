@@ -103,7 +103,7 @@ def plane(switch: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> SimpleNam
         command(*words)
 
     monkeypatch.setattr(switch.driver, "command", record)
-    return SimpleNamespace(state=given.copy)
+    return SimpleNamespace(copy_state=given.copy)
 
 
 @pytest.mark.parametrize("name", sorted(test_tables.WRONG.keys() - {"default-only action", "meter colours"}))

@@ -307,10 +307,10 @@ def test_nothing_stays_behind(plane: MemoryPlane, p4info: P4Info) -> None:
 def test_a_process_that_forgets_its_agent_and_session_ends(tmp_path: Path) -> None:
     script = tmp_path / "forgetful.py"
     script.write_text(
-        "from olafswitch.p4runtime.agent import serve\n"
+        "from olafswitch.p4runtime.agent import serve_devices\n"
         "from olafswitch.p4runtime.session import Session\n"
         "from tests.p4runtime.memory_plane import MemoryPlane\n"
-        "agent = serve({1: MemoryPlane()}, '127.0.0.1:0')\n"
+        "agent = serve_devices({1: MemoryPlane()}, '127.0.0.1:0')\n"
         "session = Session.connect(agent.address, 1)\n"
         "raise SystemExit(7)\n"
     )

@@ -58,7 +58,7 @@ KILLED_AT = """
 import dataclasses, os, signal, sys
 from pathlib import Path
 from olafctl.targets import registry
-from olafctl.targets.testbeds import load
+from olafctl.targets.testbeds import load_testbed
 
 name, source, state, fatal = sys.argv[1:]
 steps = 0
@@ -69,8 +69,8 @@ def progress(step: str) -> None:
     if steps == int(fatal):
         os.kill(os.getpid(), signal.SIGKILL)
 
-bed = dataclasses.replace(load(Path(source)), target=name)
-target = registry.get(name)
+bed = dataclasses.replace(load_testbed(Path(source)), target=name)
+target = registry.get_target(name)
 build = target.build(bed, lambda step: None)
 target.start(bed, build, Path(state), progress)
 """

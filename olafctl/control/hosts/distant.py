@@ -38,7 +38,7 @@ def bring_hosts(testbed: Testbed, wanted: bool, progress: Progress, *, dry: bool
 
 @contextmanager
 def pause_during(testbed: Testbed) -> Iterator[None]:
-    """As :func:`olafctl.control.hosts.deployed.paused`, on every machine. Raises OlafError."""
+    """As :func:`olafctl.control.hosts.deployed.pause_during`, on every machine. Raises OlafError."""
     agents = everywhere.agents_of(testbed)
     try:
         call_each(agents, lambda agent: agent.call("Pause", paused=True))

@@ -86,7 +86,7 @@ class Bmv2:
         return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
-        """See :func:`olafctl.targets.deployment.undo`."""
+        """See :func:`olafctl.targets.deployment.undo_deployment`."""
         deployment.undo_deployment(state)
 
 

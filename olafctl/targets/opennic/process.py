@@ -34,7 +34,7 @@ def claim_of(card: str) -> str:
 
 
 def undo_deployment(state: Path) -> None:
-    """See :func:`olafctl.targets.deployment.undo`."""
+    """See :func:`olafctl.targets.deployment.undo_deployment`."""
     deployment.undo_deployment(state)
     (state / SETTINGS).unlink(missing_ok=True)
 

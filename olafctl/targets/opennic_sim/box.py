@@ -197,7 +197,7 @@ def build_rtl(
     progress: Callable[[str], None] = lambda step: None,
     included: Sequence[Path] = (),
 ) -> Path:
-    """Build the library of module ``top``: see :func:`olafswitch.simulation.verilate.build`.
+    """Build the library of module ``top``: see :func:`olafswitch.simulation.verilate.build_bench`.
 
     ``more`` are further Verilog files, such as stand-ins for IPs; ``included`` are what these include.
     """

@@ -62,7 +62,7 @@ class TwinTarget:
         return queue_process.find_process(self.name, state, RunningTwin)
 
     def stop(self, state: Path) -> None:
-        """See :func:`olafctl.targets.deployment.undo`."""
+        """See :func:`olafctl.targets.deployment.undo_deployment`."""
         deployment.undo_deployment(state)
 
 

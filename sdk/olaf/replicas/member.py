@@ -271,7 +271,7 @@ class Member:
             self.gaps.counters.voids += int((step.counts == 0).sum())
             self._progress = self._port.now()
             if self.done:
-                self.group.soon()
+                self.group.report_soon()
             self._stepped()
 
     def _take_report(self, peer: Peer | None) -> None:

@@ -141,8 +141,8 @@ def test_nothing_wrong_is_merged_and_it_goes_on(
 def test_what_is_stopped_does_not_outlive_the_bench() -> None:
     bench = """
 import sys, psutil
-from olaflab.pipeline.faults import stopped
-with stopped(psutil.Process(int(sys.argv[1])), 600):
+from olaflab.pipeline.faults import stop_process
+with stop_process(psutil.Process(int(sys.argv[1])), 600):
     print("stopped", flush=True)
     sys.stdin.read()
 """

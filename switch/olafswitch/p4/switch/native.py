@@ -70,7 +70,7 @@ class NativeSwitch(PacketSide):
     # --- the pipeline
 
     def prepare(self, p4info: dp.P4Info, device_config: bytes) -> Pipeline:
-        """See :func:`olafswitch.p4.switch.pipeline.prepare`."""
+        """See :func:`olafswitch.p4.switch.pipeline.prepare_pipeline`."""
         return pipelines.prepare_pipeline(p4info, device_config, self._optimize, self._architecture)
 
     def commit(self, pipeline: Pipeline) -> None:

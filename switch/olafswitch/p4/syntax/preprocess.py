@@ -35,7 +35,7 @@ def _on_one_line(text: str) -> str:
 
     As many empty lines follow as each of them took. Directives inside a string, as in a long annotation,
     are kept as lines of their own; the string becomes parts around them, which
-    :func:`olafswitch.p4.syntax.tokens.tokenize` joins again.
+    :func:`olafswitch.p4.syntax.tokens.tokenize_text` joins again.
     """
 
     def joined(match: re.Match[str]) -> str:
@@ -133,7 +133,7 @@ def parse_defines(words: Sequence[str]) -> dict[str, str | None]:
 def preprocess_file(
     source: Path, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:
-    """Return the program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize`.
+    """Return the program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize_text`.
 
     A macro whose value in ``defines`` is None is undefined. Raises Refused, at the place of an ``#error``, a
     missing include or a malformed directive.
