@@ -23,7 +23,8 @@ PARENT = """
 import sys
 from olafctl.cli import main
 from olafctl.control import child
-main.olafctl.main = lambda *words, **options: child.run_child([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+words = [sys.executable, "-c", sys.argv[1], sys.argv[2]]
+main.olafctl.main = lambda *given, **options: child.run_child(words)
 main.main()
 """
 BESIDE_GRPC = """

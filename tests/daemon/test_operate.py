@@ -323,7 +323,10 @@ def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
         r"^CapabilityBoundingSet=(.*)$", systemd.render_unit("olafctl.service.j2", []), re.M
     )
     only = "-all" + "".join(f",+{each.removeprefix('CAP_').lower()}" for each in rights.split())
-    ask = "import sys;from olafctl.targets.processes import *; print(*(p.pid for p in find_processes(Path(sys.argv[1]))))"
+    ask = (
+        "import sys;from olafctl.targets.processes import *;"
+        "print(*(p.pid for p in find_processes(Path(sys.argv[1]))))"
+    )
     with processes.spawn_process(["sleep", "60"], tmp_path, tmp_path / "log"):
         try:
             wait_until(lambda: bool(processes.find_processes(tmp_path)))

@@ -57,7 +57,7 @@ _LONGEST_CUT = 6.0
 def run_machine_chaos(
     kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]
 ) -> chaos.ChaosReport:
-    """As :func:`olaflab.daemon.chaos.run_chaos`, of agents, engines, daemons, members of the etcd, and the whole
+    """As :func:`olaflab.daemon.chaos.run_chaos`, of agents, engines, daemons, members of etcd, and the
     machine of the daemon that leads; cut are machines and the cables between engines. Raises OlafError."""
     if reason := why_not():
         raise OlafError(Problem(reason, remedy="run as root"))

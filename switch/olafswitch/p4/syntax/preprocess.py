@@ -133,7 +133,8 @@ def parse_defines(words: Sequence[str]) -> dict[str, str | None]:
 def preprocess_file(
     source: Path, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:
-    """Return the program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize_text`.
+    """Return the program as one text, with ``#line`` marks for
+    :func:`olafswitch.p4.syntax.tokens.tokenize_text`.
 
     A macro whose value in ``defines`` is None is undefined. Raises Refused, at the place of an ``#error``, a
     missing include or a malformed directive.
