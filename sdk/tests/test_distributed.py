@@ -12,15 +12,17 @@ from typing import Any
 import pytest
 
 from olaf.transport.udp import UdpPort
-from tests.testnet import Engine, EnginePort, free_tcp_ports
+from tests.testnet import EnginePort, QueueEngine, free_tcp_ports
 
 pytest.importorskip("torch")
 
 
-def train(ways: list[tuple[str, str]], address: str, loss: float = 0) -> tuple[list[dict[str, str]], Engine]:
+def train(
+    ways: list[tuple[str, str]], address: str, loss: float = 0
+) -> tuple[list[dict[str, str]], QueueEngine]:
     """Two ranks' digests of each way's weights, and the engine they trained through."""
     port = UdpPort(("127.0.0.1", 0))
-    engine = Engine(port.address, members=2, segments=2)
+    engine = QueueEngine(port.address, members=2, segments=2)
     EnginePort(engine, port, loss, seed=5)
     try:
         return job(["tests.ddp_member", json.dumps(ways)], address.format(port=port.address[1])), engine
@@ -62,7 +64,7 @@ def job(module: list[str], address: str, jobs: int = 5, segments: int = 2) -> li
 @pytest.mark.parametrize("dying", [0, 1])
 def test_a_job_follows_one_whose_member_died(dying: int) -> None:
     port = UdpPort(("127.0.0.1", 0))
-    engine = Engine(port.address, members=2, segments=2)
+    engine = QueueEngine(port.address, members=2, segments=2)
     EnginePort(engine, port)
     address = f"127.0.0.1:{port.address[1]}"
     try:
@@ -83,7 +85,7 @@ def test_a_job_follows_one_whose_member_died(dying: int) -> None:
 )
 def test_a_job_beyond_the_engine_is_refused_in_seconds(members: int, segments: int, reason: str) -> None:
     port = UdpPort(("127.0.0.1", 0))
-    EnginePort(Engine(port.address, members=members, segments=segments), port)
+    EnginePort(QueueEngine(port.address, members=members, segments=segments), port)
     try:
         ranks = job(["tests.ddp_failing", "refused"], f"127.0.0.1:{port.address[1]}")
     finally:

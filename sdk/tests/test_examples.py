@@ -14,7 +14,7 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain, Stellaris
 from olaf.transport.udp import UdpPort
-from tests.testnet import Engine, EnginePort, free_tcp_ports, weights_of
+from tests.testnet import EnginePort, QueueEngine, free_tcp_ports, weights_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -94,7 +94,7 @@ def test_learners_without_state_train_through_stellaris(loss: str) -> None:
 def test_the_synchronous_script_sums_in_the_engine() -> None:
     lunar_lander()
     port = UdpPort(("127.0.0.1", 0))
-    engine = Engine(port.address, members=2, segments=4)
+    engine = QueueEngine(port.address, members=2, segments=4)
     EnginePort(engine, port)
     (store,) = free_tcp_ports(1)
     ranks = [

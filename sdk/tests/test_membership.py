@@ -15,7 +15,7 @@ from olaf.transport.address import Cluster, parse
 from olaf.transport.membership import signed
 from olaf.transport.port import Address
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import DELAY, SERVER, Engine, of, weights_of, worker_address
+from tests.testnet import DELAY, SERVER, QueueEngine, of, weights_of, worker_address
 
 KEY = bytes.fromhex("5ec7e7")
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
@@ -24,7 +24,7 @@ CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 class Fabric:
     """Carries everything; control messages go to the engine's control plane, other epochs nowhere."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: QueueEngine) -> None:
         self.engine = engine
         self.joins = 0
 
@@ -40,7 +40,7 @@ class Fabric:
 
 class Lab:
     def __init__(self, key: bytes = b"", segments: int = 2) -> None:
-        self.engine = Engine(SERVER, members=4, segments=segments, key=key)
+        self.engine = QueueEngine(SERVER, members=4, segments=segments, key=key)
         self.fabric = Fabric(self.engine)
         self.network = VirtualNetwork(self.fabric)
         self.server = ParameterServer(policy=partial(Plain, rate=1.0), port=self.network.port(SERVER))
@@ -77,11 +77,11 @@ def test_a_refusal_names_its_reason(key: str, cluster: str, reason: str) -> None
 @pytest.mark.parametrize("reason", sorted(set(wire.Reason) - {wire.Reason.OK}))
 def test_every_reason_has_words(reason: wire.Reason, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(
-        self: Engine, join: wire.Join, datagram: bytes, source: Address
+        self: QueueEngine, join: wire.Join, datagram: bytes, source: Address
     ) -> list[tuple[Address, bytes]]:
         return [self._answer(wire.ControlAction.JOIN, reason, join.nonce, source)]
 
-    monkeypatch.setattr(Engine, "_join", refuse)
+    monkeypatch.setattr(QueueEngine, "_join", refuse)
     with pytest.raises(JoinRefused) as refused:
         Lab().worker()
     assert "reason" not in str(refused.value)
@@ -105,7 +105,7 @@ def test_a_worker_without_answers_joins_the_new_epoch() -> None:
 
 
 def test_a_parameter_server_joins_and_follows_to_the_new_epoch() -> None:
-    engine = Engine(SERVER, members=4, segments=2, key=KEY)
+    engine = QueueEngine(SERVER, members=4, segments=2, key=KEY)
     engine.epoch = 5
     network = VirtualNetwork(Fabric(engine))
     where = f"olaf://lander@{CONTROL[0]}"

@@ -9,7 +9,7 @@ from olaf.replicas.trained import Descent
 from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import SERVER, Engine, SumNetwork, gradient, worker_address
+from tests.testnet import SERVER, QueueEngine, SumNetwork, gradient, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 
@@ -21,7 +21,7 @@ class ReplicaCluster:
         self.data = SumNetwork(
             SERVER, [[worker_address(number) for number in range(members)]], threshold, segments
         )
-        self.control = Engine(SERVER, members, segments)
+        self.control = QueueEngine(SERVER, members, segments)
         self.control.threshold = threshold
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
-from tests.testnet import Engine, EnginePort, weights_of
+from tests.testnet import EnginePort, QueueEngine, weights_of
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("ray.rllib.algorithms.ppo")
@@ -82,7 +82,7 @@ def test_two_learners_sum_their_gradients_in_the_engine() -> None:
     from olaf.torch.rllib import SynchronousPPOLearner
 
     port = UdpPort(("127.0.0.1", 0))
-    engine = Engine(port.address, members=2)
+    engine = QueueEngine(port.address, members=2)
     EnginePort(engine, port)
     settings = {"OLAF_ADDRESS": f"127.0.0.1:{port.address[1]}", "OLAF_MTU": "9022"}
     algorithm = ppo(SynchronousPPOLearner, settings, learners=2)

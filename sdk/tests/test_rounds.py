@@ -16,7 +16,7 @@ from olaf.transport.address import Cluster
 from olaf.transport.port import Address
 from olaf.transport.segments import JUMBO_MTU, Vector
 from olaf.transport.virtual import VirtualNetwork, VirtualPort
-from tests.testnet import SERVER, Engine, EngineMedium, Tap, of, vector, worker_address
+from tests.testnet import SERVER, EngineMedium, QueueEngine, Tap, of, vector, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 LANDER = Cluster("lander", CONTROL)
@@ -26,7 +26,7 @@ class Job:
     """Members of one cluster below one engine."""
 
     def __init__(self, members: int, segments: int = 1, key: bytes = b"", **faults: Any) -> None:
-        self.engine = Engine(SERVER, members, segments, key)
+        self.engine = QueueEngine(SERVER, members, segments, key)
         self.medium = EngineMedium(self.engine, CONTROL, **faults)
         self.network = VirtualNetwork(self.medium)
         self.addresses = [worker_address(number) for number in range(members)]

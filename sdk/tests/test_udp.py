@@ -19,7 +19,7 @@ from olaf.policies import Plain
 from olaf.transport import wire
 from olaf.transport.port import Address, Frames, Run
 from olaf.transport.udp import UdpPort
-from tests.testnet import Engine, EnginePort, weights_of
+from tests.testnet import EnginePort, QueueEngine, weights_of
 
 
 class Mailbox:
@@ -242,7 +242,7 @@ def test_the_package_works_without_torch_and_control_plane() -> None:
 
 def test_a_worker_over_sockets_notices_silence_and_joins_again() -> None:
     control, server = UdpPort(("127.0.0.1", 0)), ParameterServer("127.0.0.1:0", policy=Plain)
-    engine = Engine(server.address, members=1)
+    engine = QueueEngine(server.address, members=1)
     EnginePort(engine, control)
     worker = Worker(f"olaf://lander@127.0.0.1:{control.address[1]}", 10, local="127.0.0.1:0")
     try:

@@ -1,6 +1,6 @@
 """Networks between members in these tests: they lose, repeat and reorder, and have engines in them.
 
-The engines do what frames of each mode do, without the Verilog: in mode iswitch (``Engine``) an index
+The engines do what frames of each mode do, without the Verilog: in mode iswitch (``QueueEngine``) an index
 accumulates one round, takes each member once and releases the sum as one RESULT; in iswitch-async
 (``SumEngine``) it sums whatever comes until H updates are in, and numbers what leaves; in mode olaf
 (``Bottleneck``) waiting updates are combined in front of a slow link.
@@ -191,7 +191,7 @@ class RoundIndex:
         self.accumulating, self.finished = False, None
 
 
-class Engine:
+class QueueEngine:
     """One cluster's indices, the table of its workers, and its control plane."""
 
     def __init__(self, server: Address, members: int, segments: int = 1, key: bytes = b"") -> None:
@@ -314,7 +314,7 @@ class EngineMedium(Lossy):
 
     way = 1e-4
 
-    def __init__(self, engine: Engine, control: Address, **legs: Any) -> None:
+    def __init__(self, engine: QueueEngine, control: Address, **legs: Any) -> None:
         super().__init__(**legs)
         self.engine, self.control = engine, control
 
@@ -330,7 +330,7 @@ class EngineMedium(Lossy):
 class EnginePort:
     """The engine behind a real socket, losing frames on both legs."""
 
-    def __init__(self, engine: Engine, port: Port, loss: float = 0, seed: int = 0) -> None:
+    def __init__(self, engine: QueueEngine, port: Port, loss: float = 0, seed: int = 0) -> None:
         self.engine, self.port, self.loss = engine, port, loss
         self.random = Random(seed)
         port.serve(self)

@@ -23,7 +23,7 @@ def player_address(number: int) -> Address:
     return f"10.0.{1 + number // 200}.{1 + number % 200}", wire.UDP_PORT
 
 
-class FanEngine:
+class Engine:
     """Copies ACKs to its members with a status; each leg loses, doubles and delays datagrams."""
 
     def __init__(self, loss: float = 0.0, repeat: float = 0.0, spread: float = 0.0, seed: int = 0) -> None:
@@ -75,7 +75,7 @@ class Fan:
         mtu: int = 1500,
         **faults: Any,
     ) -> None:
-        self.engine = FanEngine(seed=seed, **faults)
+        self.engine = Engine(seed=seed, **faults)
         self.network = VirtualNetwork(self.engine, epoch=1_790_000_000_000_000_000)
         self.random = np.random.default_rng(seed)
         self.mtu = mtu

@@ -17,7 +17,7 @@ from olaf.errors import OlafError
 from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, adopt_into
 from tests.testnet import free_udp_ports
-from tests.weights.fan import PUBLISHER, FanEngine, player_address
+from tests.weights.fan import PUBLISHER, Engine, player_address
 from tests.weights.signatures import recorded, signature_of, stand_in
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install olaf[torch]")
@@ -277,7 +277,7 @@ def test_trls_callback_publishes_what_training_begins_with_and_every_step() -> N
     ],
 )
 def test_a_player_of_any_library_takes_two_lines(hold: Any) -> None:
-    engine = FanEngine()
+    engine = Engine()
     network = VirtualNetwork(engine, epoch=10**18)
     trained, played = small(1), small(2)
     publisher = Publisher("10.0.1.1:20300", trained, mtu=1500, port=network.port(PUBLISHER))

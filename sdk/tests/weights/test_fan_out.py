@@ -17,7 +17,7 @@ from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import Publisher, Subscriber, TooStale
 from olaf.weights.models import model_of
 from olaf.worker import Worker
-from tests.weights.fan import PUBLISHER, Fan, FanEngine, player_address, sha
+from tests.weights.fan import PUBLISHER, Engine, Fan, player_address, sha
 
 
 def test_every_version_reaches_every_player() -> None:
@@ -469,7 +469,7 @@ def test_publishing_faster_than_the_link_leaves_players_two_issues_behind_at_mos
 
 def test_nothing_on_the_way_up_changes_its_bytes() -> None:
     def sent(players: bool) -> list[bytes]:
-        engine = FanEngine()
+        engine = Engine()
         engine.seen = []
         network = VirtualNetwork(engine, epoch=10**18)
         where = ("10.0.9.1", wire.UDP_PORT)

@@ -15,12 +15,12 @@ from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, Subscriber
 from olaf.weights.models import Source, model_of
 from tests.testnet import free_udp_ports
-from tests.weights.fan import PUBLISHER, FanEngine, player_address
+from tests.weights.fan import PUBLISHER, Engine, player_address
 
 
 def carried(published: Source, *played: Source, dtype: str | None = None) -> list[Subscriber]:
     """Players that have adopted what was published."""
-    engine = FanEngine()
+    engine = Engine()
     network = VirtualNetwork(engine, epoch=10**18)
     publisher = Publisher("10.0.1.1:20300", published, dtype=dtype, mtu=1500, port=network.port(PUBLISHER))
     players = []
@@ -212,7 +212,7 @@ def test_a_module_plays_what_another_one_published() -> None:
 
 
 def test_other_tensors_are_refused_by_the_player() -> None:
-    engine = FanEngine()
+    engine = Engine()
     network = VirtualNetwork(engine, epoch=10**18)
     publisher = Publisher("10.0.1.1", {"w": np.zeros(9, np.float32)}, mtu=1500, port=network.port(PUBLISHER))
     engine.members.append(player_address(0))
