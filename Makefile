@@ -18,9 +18,9 @@ EVERYTHING := OLAF_TEST_ALL=yes OLAF_SHOTS=$(CURDIR)/build/shots \
 # Tests start Python hundreds of times, and each one reads what the first one compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-CHECKS := mypy mypy-sdk generated vulture ruff clang-format
+CHECKS := mypy mypy-sdk generated vulture ruff clang-format prose
 
-.PHONY: demo test prose $(CHECKS) test-all install generate site dist clean
+.PHONY: demo test $(CHECKS) test-all install generate site dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/olafctl demo
@@ -38,7 +38,7 @@ mypy-sdk:
 	cd sdk && ../$(BIN)/mypy
 generated:
 	$(BIN)/olaflab generate --check
-prose: $(VENV)/.test
+prose:
 	$(BIN)/python tests/prose.py
 ruff:
 	$(BIN)/ruff check .

@@ -241,7 +241,7 @@ def _report_steps(work: Callable[[_Say], Any]) -> Iterator[bytes]:
     lines: Queue[bytes | None] = Queue()
     outcome: list[Any] = []
 
-    def run() -> None:
+    def run_steps() -> None:
         try:
             outcome.append(work(lambda kind, value: lines.put(_encode_line(kind, value))))
         except BaseException as error:
@@ -250,7 +250,7 @@ def _report_steps(work: Callable[[_Say], Any]) -> Iterator[bytes]:
             lines.put(None)
 
     # Goes on when the caller goes: what is begun ends whole.
-    thread = threading.Thread(target=run, name="work")
+    thread = threading.Thread(target=run_steps, name="work")
     thread.start()
     yield from iter(lines.get, None)
     thread.join()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
-from olafswitch.toolchain import cxx, run
+from olafswitch.toolchain import cxx, run_tool
 
 NATIVE = Path(__file__).parent / "native"
 _SOURCE = NATIVE / "software_queue.cpp"
@@ -29,7 +29,7 @@ def build_software_queue(geometry: Geometry, source: Path = _SOURCE, options: tu
 
     def build(work: Path) -> None:
         flags = [*_FLAGS, *options, f"-I{NATIVE}", *make_defines(geometry)]
-        run([*compiler.command, *flags, str(source), "-o", str(work / "olaf_queue.so")])
+        run_tool([*compiler.command, *flags, str(source), "-o", str(work / "olaf_queue.so")])
 
     folder, _ = cache.build_once("software-queue", key, build)
     return folder / "olaf_queue.so"

@@ -33,7 +33,7 @@ def collectives() -> dict[str, object]:
     return {"completed": work.is_completed(), "sum": ones.tolist(), "scattered": scattered.tolist()}
 
 
-def run() -> dict[str, object]:
+def run_rank() -> dict[str, object]:
     begun = time.monotonic()
     try:
         dist.init_process_group("olaf", timeout=timedelta(seconds=120))
@@ -49,5 +49,5 @@ def run() -> dict[str, object]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps(run()), flush=True)
+    print(json.dumps(run_rank()), flush=True)
     os._exit(0)  # torch may hang where it destroys process groups: see ddp_member

@@ -55,7 +55,7 @@ def train(model: torch.nn.Module, average: bool) -> str:
     return digest(model)
 
 
-def run(backend: str, way: str) -> str:
+def run_rank(backend: str, way: str) -> str:
     dist.init_process_group(backend)
     ALIVE.append(dist.group.WORLD)
     if way == "flat":
@@ -82,6 +82,6 @@ if __name__ == "__main__":
     results = {}
     for number, (backend, way) in enumerate(json.loads(sys.argv[1])):
         os.environ["MASTER_PORT"] = os.environ["PORTS"].split(",")[number]
-        results[f"{backend} {way}"] = run(backend, way)
+        results[f"{backend} {way}"] = run_rank(backend, way)
     print(json.dumps(results), flush=True)
     os._exit(0)

@@ -16,7 +16,7 @@ class Link:
         self.carries, self.frames, self.updates, self.staleness = carries, 0, 0, 0
         self._random = Random(seed)
 
-    def run(self, admission: Admission, looks: int, waiting: int = 0) -> list[int]:
+    def run_link(self, admission: Admission, looks: int, waiting: int = 0) -> list[int]:
         """The numbers that were admitted; each gradient is ``waiting`` versions staler than n - 1."""
         found = []
         for _ in range(looks):
@@ -32,7 +32,7 @@ class Link:
 @pytest.mark.parametrize("carries", [1, 2, 3, 5, 8, 12, 16])
 def test_as_many_learn_as_the_output_carries(carries: int) -> None:
     admission = Admission(16)
-    found = Link(carries).run(admission, 400)
+    found = Link(carries).run_link(admission, 400)
     assert all(carries * 3 // 4 <= number <= 2 * carries + 1 for number in found[10:])
     assert sum(found[100:]) / 300 >= carries - 0.1
     changes = sum(one != other for one, other in zip(found[100:], found[101:]))
@@ -42,23 +42,23 @@ def test_as_many_learn_as_the_output_carries(carries: int) -> None:
 def test_withdrawn_learners_return_with_more_capacity() -> None:
     admission = Admission(8)
     link = Link(2)
-    assert link.run(admission, 50)[-1] <= 4
+    assert link.run_link(admission, 50)[-1] <= 4
     link.carries = 8
-    assert link.run(admission, 100)[-1] == 8
+    assert link.run_link(admission, 100)[-1] == 8
 
 
 def test_waiting_unmerged_gradients_count_as_too_many() -> None:
     admission = Admission(8)
-    assert Link(100).run(admission, 1, waiting=0) == [8]
-    assert Link(100).run(Admission(8), 1, waiting=12) == [3]
+    assert Link(100).run_link(admission, 1, waiting=0) == [8]
+    assert Link(100).run_link(Admission(8), 1, waiting=12) == [3]
 
 
 def test_held_updates_bound_the_learners_and_free_them() -> None:
     admission, link = Admission(8), Link(100)
     for _ in range(10):
         admission.chance(0.5)
-        assert link.run(admission, 1) == [4]  # however often it is said: P_s does not follow from n
-    assert link.run(admission, 10)[-1] == 8
+        assert link.run_link(admission, 1) == [4]  # however often it is said: P_s does not follow from n
+    assert link.run_link(admission, 10)[-1] == 8
 
 
 def test_few_frames_decide_nothing_and_segments_do_not_count() -> None:

@@ -34,7 +34,7 @@ def test_the_readme_shows_the_few_lines_without_which_the_script_trains_alone(tm
     assert said.stdout.count("iteration") == 2
 
 
-def run(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+def run_example(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(EXAMPLES / script), *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
@@ -55,7 +55,7 @@ def lunar_lander() -> None:
 def test_the_script_trains_through_a_server() -> None:
     lunar_lander()
     server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=0.001))
-    script = run("ppo_lunarlander.py", *SHORT, "--server", f"127.0.0.1:{server.address[1]}")
+    script = run_example("ppo_lunarlander.py", *SHORT, "--server", f"127.0.0.1:{server.address[1]}")
     try:
         output, _ = script.communicate(timeout=120)
         assert output.count("iteration") == 2
@@ -77,7 +77,9 @@ def test_learners_without_state_train_through_stellaris(loss: str) -> None:
     server = ParameterServer("127.0.0.1:0", policy=policy)
     learner = ("ppo_stellaris.py", *SHORT, "--loss", loss, "--server", f"127.0.0.1:{server.address[1]}")
     ports = free_tcp_ports(2)
-    learners = [run(*learner, "--seed", str(seed), OLAF_LOCAL=f"127.0.0.1:{ports[seed]}") for seed in (0, 1)]
+    learners = [
+        run_example(*learner, "--seed", str(seed), OLAF_LOCAL=f"127.0.0.1:{ports[seed]}") for seed in (0, 1)
+    ]
     try:
         outputs = [each.communicate(timeout=120)[0] for each in learners]
         assert [output.count("iteration") for output in outputs] == [2, 2]
@@ -98,7 +100,7 @@ def test_the_synchronous_script_sums_in_the_engine() -> None:
     EnginePort(engine, port)
     (store,) = free_tcp_ports(1)
     ranks = [
-        run(
+        run_example(
             "ppo_synchronous.py",
             *SHORT,
             OLAF_ADDRESS=f"olaf://lander@127.0.0.1:{port.address[1]}",
@@ -142,7 +144,7 @@ def test_agents_of_one_script_train_in_a_cluster_each(shares: list[str]) -> None
         *shares,
     ]
     where = ["--server", f"127.0.0.1:{server.address[1]}", "--udp-port", "0", "--addresses", *addresses]
-    script = run("maddpg.py", *short, *where)
+    script = run_example("maddpg.py", *short, *where)
     try:
         output, _ = script.communicate(timeout=120)
         assert (script.returncode, output.count("returns")) == (0, 1)

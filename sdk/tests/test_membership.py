@@ -49,7 +49,7 @@ class Lab:
         where = f"olaf://{cluster}@{CONTROL[0]}"
         return Worker(where, 100, port=self.network.port(worker_address(number)), key=key, seed=number)
 
-    def run(self, seconds: float) -> None:
+    def run_lab(self, seconds: float) -> None:
         self.network.run(self.network.time + seconds)
 
 
@@ -62,7 +62,7 @@ def test_the_answer_to_join_says_segments_server_and_epoch() -> None:
     worker.begin(np.zeros(100, np.float32))
     assert worker.wait(5.0)
     worker.offer(np.ones(100, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert lab.server.counters().applied == 2
 
 
@@ -97,7 +97,7 @@ def test_a_worker_without_answers_joins_the_new_epoch() -> None:
     lab.server.begin("default", 3)
     for _ in range(60):
         worker.offer(np.ones(100, np.float32), 1.0)
-        lab.run(0.1)
+        lab.run_lab(0.1)
     assert worker.counters.joins == 2
     assert lab.server.counters().applied > 0
     newest = np.concatenate([block.values for block in worker.poll()])
@@ -134,7 +134,7 @@ def test_silence_does_not_make_a_storm_of_joins() -> None:
     lab.server.close()
     for _ in range(600):
         worker.offer(np.ones(100, np.float32), 1.0)
-        lab.run(0.1)
+        lab.run_lab(0.1)
     assert lab.fabric.joins <= 130
 
 
@@ -153,14 +153,14 @@ def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
     assert not worker.offer(np.ones(100, np.float32), 1.0)
     worker.receive(of(signed(resume(3, bytes(16)), KEY, own)), CONTROL)
     assert worker.offer(np.ones(100, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert weights_of(lab.server) == pytest.approx(np.full(100, 2.0))
 
 
 def test_closing_leaves() -> None:
     lab = Lab()
     lab.worker().close()
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert lab.engine.seen["left"] == 1
 
 

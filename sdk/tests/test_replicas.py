@@ -110,7 +110,7 @@ class Job:
             self.scripts[address] = Script(self, address, **options)
         return [self.scripts[address] for address in chosen]
 
-    def run(self, seconds: float = 600.0) -> None:
+    def run_job(self, seconds: float = 600.0) -> None:
         """Until all that are alive are done."""
         alive = [script for script in self.scripts.values() if script.alive]
         ended = self.network.run(
@@ -140,7 +140,7 @@ class Job:
 def test_members_have_the_same_weights_without_any_loss() -> None:
     job = Job(4)
     scripts = job.begin()
-    job.run()
+    job.run_job()
     for script in scripts:
         assert max(script.stale) <= 3
         assert script.replica.gaps.voids == 0
@@ -155,7 +155,7 @@ def test_loss_repetition_and_reordering_change_no_bit(seed: int) -> None:
         spread=(0.0, 0.01, 0.1)[seed // 3 % 3], seed=seed, staleness=seed % 4,
     )  # fmt: skip
     job.begin()
-    job.run()
+    job.run_job()
     assert sum(script.replica.gaps.helps for script in job.scripts.values()) > 0
 
 
@@ -170,7 +170,7 @@ def test_a_killed_member_returns_and_another_comes_late(seed: int) -> None:
     (late,) = job.begin(4)
     job.until_version(200)
     (back,) = job.begin(seed % 4)
-    job.run()
+    job.run_job()
     assert late.replica.counters.snapshots >= 1
     assert back.replica.counters.snapshots >= 1
     assert back.number > 0
@@ -185,7 +185,7 @@ def test_a_member_that_comes_back_contributes_again(segments: int) -> None:
     job.scripts[job.addresses[2]].kill()
     job.until_version(120)
     (back,) = job.begin(2)
-    job.run()
+    job.run_job()
     assert back.replica.commits.left_out < back.replica.commits.commits / 4
 
 
@@ -207,7 +207,7 @@ def test_bound_0_and_h_of_all_are_synchronous_training(loss: float) -> None:
             total += job.compute(address, 0, version, weights)
         weights -= np.float32(RATE) * (total / np.float32(4))
     scripts = job.begin()
-    job.run()
+    job.run_job()
     for script in scripts:
         assert np.array_equal(script.replica.weights()[1], weights)
         assert script.replica.commits.histogram == [40]
@@ -218,7 +218,7 @@ def test_no_gradient_is_staler_than_the_bound(staleness: int) -> None:
     job = Job(4, staleness=staleness, loss=0.05, seed=staleness, until=150)
     slow = job.begin()[0]
     slow.job.pace = 0.02
-    job.run()
+    job.run_job()
     for script in job.scripts.values():
         histogram = script.replica.commits.histogram
         assert len(histogram) == staleness + 1
@@ -242,14 +242,14 @@ class LosesResults:
 def test_a_result_that_reached_no_member_is_left_out_by_all(h: int, staleness: int) -> None:
     job = Job(3, h=h, staleness=staleness, lost=LosesResults({10, 11, 30}))
     scripts = job.begin()
-    job.run()
+    job.run_job()
     assert sum(script.replica.gaps.voids for script in scripts) >= 3
 
 
 def test_a_result_that_reached_one_member_is_had_from_it_by_all() -> None:
     job = Job(4, lost=LosesResults(set(range(10, 40)), but={worker_address(2)}))
     scripts = job.begin()
-    job.run()
+    job.run_job()
     assert all(script.replica.gaps.voids == 0 for script in scripts)
     assert scripts[2].replica.gaps.helped >= 30
 
@@ -271,7 +271,7 @@ def test_the_engines_copy_of_a_void_result_comes_too_late() -> None:
     assert sum(script.replica.gaps.voids for script in scripts) >= 2
     for to, datagram in sent:
         job.network.arrive(job.network.time, SERVER, to, datagram)
-    job.run()
+    job.run_job()
     assert all(script.replica.counters.diverged == 0 for script in scripts)
 
 
@@ -281,7 +281,7 @@ def test_the_only_holder_of_a_result_dies_and_others_go_on() -> None:
     dying = scripts[4].replica
     assert job.network.run(60.0, lambda: dying.version >= 30)
     scripts[4].kill()
-    job.run()
+    job.run_job()
     assert sum(script.replica.gaps.banned for script in scripts[:4]) >= 1
     assert sum(script.replica.gaps.voids for script in scripts[:4]) >= 1
 
@@ -297,7 +297,7 @@ def test_a_member_that_returns_promises_like_any_other() -> None:
     job.until_version(50)
     losses.numbers, losses.but = {scripts[0].replica.version + 20}, set()
     voids = scripts[0].replica.gaps.voids
-    job.run()
+    job.run_job()
     assert scripts[0].replica.gaps.voids > voids
 
 
@@ -318,7 +318,7 @@ def test_an_excluded_member_takes_a_snapshot_when_it_returns() -> None:
     assert job.network.run(120.0, lambda: scripts[0].replica.version >= 40)
     assert scripts[4].replica.version >= 31
     apart[0] = False
-    job.run()
+    job.run_job()
     assert scripts[4].replica.counters.fell_back >= 1
 
 
@@ -328,7 +328,7 @@ def test_a_job_begins_despite_an_earlier_one_in_the_engine() -> None:
         for index in engine.indices:
             index.total, index.count = np.full(350, 1e9, np.float32), 2
     job.begin()
-    job.run()
+    job.run_job()
 
 
 @pytest.mark.parametrize("first", [0, 4_000_000_000])
@@ -338,7 +338,7 @@ def test_an_engine_that_begins_again_is_noticed_and_all_go_on(first: int, seed: 
     scripts = job.begin()
     job.until_version(70)
     job.medium.reset()
-    job.run()
+    job.run_job()
     assert sum(script.replica.counters.opened for script in scripts) >= 2
 
 
@@ -373,7 +373,7 @@ def test_a_member_of_another_training_is_refused_with_a_reason() -> None:
     assert "'descent with a rate of 0.125' there, 'descent with a rate of 0.5' here" in message
     assert other.replica.version == 0
     other.alive = False
-    job.run()
+    job.run_job()
     assert all(script.replica.commits.commits > 0 for script in others)
 
 
@@ -386,7 +386,7 @@ def test_a_snapshot_goes_on_when_its_giver_dies() -> None:
     assert job.network.run(job.network.time + 10.0, lambda: bool(joining.taker and joining.taker._pieces))
     assert joining.taker is not None
     job.scripts[joining.taker.giver].kill()
-    job.run()
+    job.run_job()
     assert late.replica.counters.snapshots >= 1
 
 
@@ -400,7 +400,7 @@ def test_a_member_far_behind_takes_a_snapshot() -> None:
     apart[0] = True
     assert job.network.run(job.network.time + 60.0, lambda: scripts[0].replica.version >= 1500)
     apart[0] = False
-    job.run()
+    job.run_job()
     assert scripts[3].replica.counters.snapshots >= 2
 
 
@@ -432,7 +432,7 @@ def test_a_gradient_that_is_none_changes_nothing() -> None:
     assert replica.commits.broken == 1
     with pytest.raises(ValueError, match="a gradient of shape"):
         replica.commit(gradient(0, 7), replica.version)
-    job.run()
+    job.run_job()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -450,5 +450,5 @@ def test_garbage_is_counted_and_changes_nothing(seed: int) -> None:
             job.network.at(job.network.time + 1e-3, lambda: throw(number - 1))
 
     throw(300)
-    job.run()
+    job.run_job()
     assert sum(script.replica.counters.refused for script in scripts) > 0

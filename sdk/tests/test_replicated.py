@@ -204,7 +204,7 @@ def members(count: int, script: Callable[[int, Any], None], **options: Any) -> N
     engine = EnginePort([port.address for port in ports])
     failed: list[BaseException] = []
 
-    def run(number: int) -> None:
+    def run_member(number: int) -> None:
         others = [port.address for port in ports if port is not ports[number]]
         at = f"127.0.0.1:{engine.port.address[1]}"
         try:
@@ -214,7 +214,7 @@ def members(count: int, script: Callable[[int, Any], None], **options: Any) -> N
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    threads = [threading.Thread(target=run_member, args=(number,)) for number in range(count)]
     try:
         for thread in threads:
             thread.start()

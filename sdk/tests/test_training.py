@@ -53,7 +53,7 @@ class Lab:
         options = {"mtu": self.mtu, "seed": number, **options}
         return Worker(AT, self.values, port=port, **options)  # type: ignore[arg-type]
 
-    def run(self, seconds: float) -> None:
+    def run_lab(self, seconds: float) -> None:
         self.network.run(self.network.time + seconds)
 
     def begin(self) -> None:
@@ -74,7 +74,7 @@ def test_the_first_workers_weights_initialise_the_model() -> None:
     lab = Lab(1000, workers=3)
     for number, worker in enumerate(lab.workers):
         lab.network.at(0.01 * number, partial(worker.begin, vector(1000, seed=number)))
-    lab.run(2.0)
+    lab.run_lab(2.0)
     for worker in lab.workers:
         assert np.array_equal(adopted(worker, np.zeros(1000, np.float32)), vector(1000, seed=0))
 
@@ -87,7 +87,7 @@ def test_an_update_of_any_size_moves_the_weights(values: int, mtu: int) -> None:
     (worker,) = lab.workers
     gradient = vector(values, seed=7)
     assert worker.offer(gradient, 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     expected = vector(values) + np.float32(0.1) * gradient
     assert np.array_equal(adopted(worker, np.zeros(values, np.float32)), expected)
     assert lab.server.versions() == [1] * Segments.of(values, mtu).count
@@ -106,7 +106,7 @@ def test_training_survives_loss_repetition_and_reordering() -> None:
             worker.offer(goal - weights, 0.0)
 
     every(lab.network, 0.02, 200, step)
-    lab.run(10.0)
+    lab.run_lab(10.0)
     weights = weights_of(lab.server)
     assert np.abs(weights - goal).max() < 1e-3
     counted = lab.server.counters()
@@ -121,7 +121,7 @@ def test_a_repeated_update_is_answered_but_not_applied_again() -> None:
     lab = Lab(10, medium=Tap(twice))
     lab.begin()
     lab.workers[0].offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert lab.server.counters().applied == lab.server.counters().duplicates == 1
     assert lab.workers[0].counters.acks == 2
 
@@ -144,7 +144,7 @@ def test_a_frame_that_the_network_merged_counts_for_all_in_it() -> None:
     lab.begin()
     for number, worker in enumerate(lab.workers):
         worker.offer(np.full(10, number, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     counted = lab.server.counters()
     assert (counted.received, counted.updates, counted.applied) == (1, 3, 1)
     assert np.array_equal(weights_of(lab.server), vector(10) + np.float32(0.1) * np.full(10, 3, np.float32))
@@ -163,7 +163,7 @@ def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
     lab.begin()
     (worker,) = lab.workers
     every(lab.network, 0.01, 400, lambda _: worker.offer(np.full(400, 0.25, np.float32), 1.0))
-    lab.run(10.0)
+    lab.run_lab(10.0)
     assert worker.probability > 0.25
     assert worker.counters.held == pytest.approx(300, abs=40)
     expected = vector(400) + np.float32(0.1) * (100 - worker.held)
@@ -189,7 +189,7 @@ def test_segments_refused_by_the_socket_go_with_the_next() -> None:
     assert not worker.offer(gradient, 1.0)
     assert np.array_equal(np.flatnonzero(worker.held), np.arange(*worker.segments.slice(1).indices(1000)))
     assert worker.offer(gradient, 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert worker.counters.blocked == 1
     assert worker.counters.held == 0
     assert weights_of(lab.server) == pytest.approx(vector(1000) + np.float32(0.2) * gradient, abs=1e-5)
@@ -210,14 +210,14 @@ def test_held_parts_carry_their_oldest_version() -> None:
     slow.control.draw = lambda now: False  # type: ignore[method-assign]
     slow.offer(np.ones(10, np.float32), 1.0)
     fast.offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     acknowledge(slow, 1, np.zeros(10, np.float32))
     slow.control.draw = lambda now: True  # type: ignore[method-assign]
     slow.offer(np.ones(10, np.float32), 1.0)
     slow.offer(np.ones(10, np.float32), 1.0)  # still computed from version 0: 1 was not taken yet
     slow.poll()
     slow.offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert seen == [0, 0, 0, 1]
 
 
@@ -235,13 +235,13 @@ def test_garbage_changes_nothing() -> None:
         stranger.send(worker_address(0), random.randbytes(size))
     for bad in (b"", bytes(4), b"\xff" * 1000, b"\x00\x00\xc0\x7f" * 250):
         stranger.send(SERVER, real.pack(), bad)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert np.array_equal(weights_of(lab.server), before)
     assert lab.server.counters().unusable > 0
     assert lab.server.garbage > 0
     assert worker.poll() == []
     worker.offer(vector(500), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert worker.poll()
 
 
@@ -263,7 +263,7 @@ def test_updates_of_other_types_are_taken_as_binary32_or_refused() -> None:
     with pytest.raises(TypeError, match="complex"):
         worker.offer(np.ones(10, np.complex64), 0.0)
     worker.offer([1] * 10, 0.0)  # type: ignore[arg-type]
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert (lab.server.counters().applied, lab.server.counters().unusable) == (1, 0)
 
 
@@ -299,12 +299,12 @@ def test_a_server_without_checkpoint_restarts_from_its_workers() -> None:
     for gradient in (vector(800, seed=4), still):  # after the second both know the newest weights
         for worker in lab.workers:
             worker.offer(gradient, 1.0)
-        lab.run(1.0)
+        lab.run_lab(1.0)
     before = weights_of(lab.server)
     lab.server.close()
     lab.server = lab.serve()
     every(lab.network, 0.05, 20, lambda _: [w.offer(still, 1.0) for w in lab.workers])
-    lab.run(5.0)
+    lab.run_lab(5.0)
     assert np.array_equal(weights_of(lab.server), before)
     assert lab.server.counters().before_weights > 0
     assert all(worker.begun for worker in lab.workers)
@@ -314,14 +314,14 @@ def test_a_restarted_worker_is_not_its_own_duplicate() -> None:
     lab = Lab(10)
     lab.begin()
     lab.workers[0].offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     lab.workers[0].close()
     again = lab.worker(0, seed=77)
     again.begin(vector(10, seed=5))
     assert again.wait(5.0)
     assert np.array_equal(adopted(again, np.zeros(10, np.float32)), weights_of(lab.server))
     again.offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert lab.server.counters().applied == 2
 
 
@@ -330,7 +330,7 @@ def test_frames_of_another_epoch_are_refused_on_both_sides() -> None:
     lab.begin()
     lab.server.begin("default", epoch=1)
     lab.workers[0].offer(np.ones(10, np.float32), 1.0)
-    lab.run(1.0)
+    lab.run_lab(1.0)
     assert lab.server.counters().other_epoch > 0
     assert lab.server.versions() == []
     late = wire.Olaf(1, wire.FrameType.ACK, 3, 0, 1, 1, 1.0, 0, 0, 5)
@@ -373,28 +373,28 @@ def test_age_of_model_survives_clocks_that_jump() -> None:
     every(lab.network, 0.1, 10, lambda _: worker.offer(np.ones(10, np.float32), 1.0))
     lab.network.at(0.55, lambda: setattr(port, "skew", 3600 * 10**9))
     lab.network.at(0.75, lambda: setattr(port, "skew", -3600 * 10**9))
-    lab.run(0.5)
+    lab.run_lab(0.5)
     age = lab.server.age_of_model()
     assert age is not None
     assert DELAY < age < 0.1 + DELAY
-    lab.run(2.0)
+    lab.run_lab(2.0)
     assert lab.server.counters().clock_ahead > 0
     assert lab.server.counters().applied == 10
 
 
 def test_a_run_repeats_exactly() -> None:
-    def run() -> tuple[object, ...]:
+    def run_once() -> tuple[object, ...]:
         lab = Lab(1000, workers=3, medium=Lossy(0.2, 0.1, 0.05, seed=9))
         lab.begin()
         every(lab.network, 0.03, 50, lambda n: [w.offer(vector(1000, n), 1.0) for w in lab.workers])
-        lab.run(5.0)
+        lab.run_lab(5.0)
         return (
             weights_of(lab.server).tobytes(),
             lab.server.counters(),
             [worker.counters for worker in lab.workers],
         )
 
-    assert run() == run()
+    assert run_once() == run_once()
 
 
 def test_an_update_of_another_length_is_refused_at_once() -> None:
@@ -423,5 +423,5 @@ def test_every_segment_has_its_turn_in_a_queue_that_holds_few() -> None:
     assert worker.segments.count > 4
     for _ in range(worker.segments.count):
         worker.offer(vector(2000), 0.0)
-        lab.run(0.1)
+        lab.run_lab(0.1)
     assert through == set(range(worker.segments.count))

@@ -60,7 +60,7 @@ def unit(path: Path, sources: Iterable[Path]) -> Path:
     return path
 
 
-def run(command: Sequence[str], environment: Mapping[str, str] | None = None, where: str = "") -> None:
+def run_tool(command: Sequence[str], environment: Mapping[str, str] | None = None, where: str = "") -> None:
     """Run one step of a build, with ``environment`` on top of this process's.
 
     Raises OlafError with the last lines that it printed when it fails; ``where`` says what was built.

@@ -30,6 +30,6 @@ def bench() -> Iterator[MakeBench]:
 def reset_bench(this: Bench) -> None:
     """Ten cycles of reset."""
     this["rst"] = 1
-    this.run(10)
+    this.run_cycles(10)
     this["rst"] = 0
-    this.run(1)
+    this.run_cycles(1)

@@ -87,10 +87,10 @@ class ShellBox(Box):
         bench = self.bench
         bench["mod_rstn"] = 1
         bench["shell_rstn"] = 0
-        bench.run(2, "axil_aclk")
+        bench.run_cycles(2, "axil_aclk")
         bench["shell_rstn"] = 1
         for _ in range(1000):
-            bench.run(1, "axil_aclk")
+            bench.run_cycles(1, "axil_aclk")
             if bench["adapter_rst_done"] == 3:
                 return
         raise OlafError(Problem("the shell did not come out of reset"))

@@ -30,8 +30,8 @@ def test_every_frame_leaves_whole_and_in_its_inputs_order(bench: MakeBench, idle
             source.send(frame, [lane])
     sink.pause(busy)
     while any(source.pending for source in sources):
-        this.run(500)
-    this.run(100)
+        this.run_cycles(500)
+    this.run_cycles(100)
     got: list[list[bytes]] = [[] for _ in range(INPUTS)]
     for left in sink.frames():
         got[left.user[0]].append(left.data)
@@ -44,7 +44,7 @@ def test_inputs_take_turns(bench: MakeBench) -> None:
     for lane in (0, 1, 2):
         for _ in range(20):
             sources[lane].send(bytes(200), [lane])
-    this.run(300)
+    this.run_cycles(300)
     order = [frame.user[0] for frame in sink.frames()]
     assert all(set(order[at : at + 3]) == {0, 1, 2} for at in range(0, 60, 3))
 
@@ -56,7 +56,7 @@ def test_no_cycle_is_lost_between_frames(bench: MakeBench, busy_inputs: int) -> 
     for lane in range(busy_inputs):
         for _ in range(30):
             sources[lane].send(bytes(1500), [lane])
-    this.run(30 * busy_inputs * 24 + 10)
+    this.run_cycles(30 * busy_inputs * 24 + 10)
     got = sink.frames()
     assert len(got) == 30 * busy_inputs
     assert got[-1].last - got[0].first + 1 == 30 * busy_inputs * 24

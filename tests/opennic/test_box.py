@@ -189,13 +189,13 @@ def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
 def test_the_reset_handshake(box: Box) -> None:
     """A pulse takes `done` away; it comes back when every block takes frames, and stays."""
     box.bench["mod_rstn"] = 0
-    box.bench.run(1, "axil_aclk")
+    box.bench.run_cycles(1, "axil_aclk")
     box.bench["mod_rstn"] = 1
-    box.run(100)
+    box.run_cycles(100)
     assert box.bench["mod_rst_done"] == 0
     assert box.axil.read(0)[1] == 2, "in reset an access must be answered all the same"
     box.reset(start=False)
-    box.run(5000)
+    box.run_cycles(5000)
     assert box.bench["mod_rst_done"] == 1
     assert box.axil.read(0) == (int.from_bytes(b"OBOX", "big"), 0)
 
@@ -208,7 +208,7 @@ def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
     box.tx[1].pause(1)
     for _ in range(60):
         box.rx[0].send(to_dead)
-    box.run(260_000)
+    box.run_cycles(260_000)
     for _ in range(5):
         box.rx[0].send(to_live)
     box.settle()

@@ -17,7 +17,7 @@ def test_it_is_crc32_exactly_latency_cycles_later(bench: MakeBench, latency: int
     for one in [*asked, *[None] * latency]:
         this["in_valid"] = int(one is not None)
         this["in_data"] = int.from_bytes(one or bytes(13), "big")
-        this.run(1)
+        this.run_cycles(1)
         answers.append(this["out_crc"] if this["out_valid"] else None)
     # What is put in before an edge shows at the output after it: one cycle of the latency.
     assert answers[latency - 1 : latency - 1 + len(asked)] == [one and zlib.crc32(one) for one in asked]

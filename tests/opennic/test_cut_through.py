@@ -63,7 +63,7 @@ def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
     """Count its pulses in so many cycles."""
     count = Counter[str]()
     for _ in range(cycles):
-        this.run(1)
+        this.run_cycles(1)
         count.update({name: this[name] for name in PULSES})
     return +count
 
@@ -91,8 +91,8 @@ def test_updates_of_every_length_pass_as_they_came(
         )
         source.send(sent, [number & 0xFFFF])
     while source.pending:
-        this.run(1000)
-    this.run(2000)
+        this.run_cycles(1000)
+    this.run_cycles(2000)
     assert [(frame.data, frame.user) for frame in sink.frames()] == due
 
 
@@ -114,8 +114,8 @@ def test_a_long_update_that_ends_early_or_late_passes_as_it_came(
         due.append((frame, reported_size(declared, length, HOLD) if length >= UDP_CHECKSUM else length))
         source.send(frame, [7])
     while source.pending:
-        this.run(1000)
-    this.run(2000)
+        this.run_cycles(1000)
+    this.run_cycles(2000)
     assert [(frame.data, frame.user[1]) for frame in sink.frames()] == due
 
 
@@ -134,7 +134,7 @@ def test_only_a_long_update_leaves_as_it_comes(bench: MakeBench) -> None:
     for each in [frame, *others]:
         at = this.cycles()
         source.send(each, [1])
-        this.run(400)
+        this.run_cycles(400)
         (left,) = sink.frames()
         assert (left.data, left.user) == (each, (1, len(frame)))
         took.append(left.first - at)
@@ -173,9 +173,9 @@ def test_an_update_whose_end_does_not_come_is_ended_in_time(bench: MakeBench) ->
     this, source, sink = open_fifo(bench)
     for at in range(0, 30 * BEAT, BEAT):
         source.beat(frame[at : at + BEAT], [1], last=False)
-    this.run(40 + PATIENCE // 2)
+    this.run_cycles(40 + PATIENCE // 2)
     assert sink.frames() == []
-    this.run(PATIENCE)
+    this.run_cycles(PATIENCE)
     (left,) = sink.frames()
     assert left.data == frame[: 30 * BEAT] + b"\0"
     source.send(bytes(100), [2])  # the rest of that frame, for all that is known
@@ -190,8 +190,8 @@ def test_an_update_that_is_not_visible_may_take_any_time_to_come(bench: MakeBenc
     for at in range(0, len(frame), BEAT):
         source.beat(frame[at : at + BEAT], [1], last=at + BEAT >= len(frame))
         if at < HOLD * BEAT:
-            this.run(2 * PATIENCE)
-    this.run(100)
+            this.run_cycles(2 * PATIENCE)
+    this.run_cycles(100)
     assert [one.data for one in sink.frames()] == [frame]
 
 
@@ -201,9 +201,9 @@ def test_an_update_that_waits_for_room_is_not_given_up(bench: MakeBench) -> None
     for number, frame in enumerate(frames):
         source.send(frame, [number])
     sink.pause(1.0)
-    this.run(10 * PATIENCE)
+    this.run_cycles(10 * PATIENCE)
     sink.pause(0.0)
-    this.run(1000)
+    this.run_cycles(1000)
     assert [one.data for one in sink.frames()] == frames
 
 
@@ -213,7 +213,7 @@ def test_the_rest_of_an_update_that_reset_cut_is_dropped(bench: MakeBench, after
     this, source, sink = open_fifo(bench)
     source.send(frame, [1])
     source.send(frame, [2])
-    this.run(after)
+    this.run_cycles(after)
     reset_bench(this)
     assert count_pulses(this, 400) == {"dropped_cut": 1, "accepted": 1}
     if after <= HOLD:  # later it has begun to leave, and what takes it is reset as well in the box
@@ -262,7 +262,7 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
                 continue
         wanted.update(TWIN.run_frame(WORKERS_PORT, frame))
         if number % 5 == 0:
-            box.run(600)
+            box.run_cycles(600)
     box.settle()
     assert left_by(box) == wanted
     queue, counters = box.queue.read_all(), box.registers.counters()
@@ -310,9 +310,9 @@ def test_an_update_that_stops_midway_does_not_block_other_ports(box: Box) -> Non
     plain = make_update(STRANGER).encode()
     for at in range(0, 40 * BEAT, BEAT):
         box.rx[WORKERS_PORT - 1].beat(frame[at : at + BEAT], last=False)
-    box.run(100)
+    box.run_cycles(100)
     box.rx[SERVERS_PORT - 1].send(plain)
-    box.run(3000)
+    box.run_cycles(3000)
     # It was leaving by then: its missing values are zeros, as always in OlafQueue.
     filled = frame[: 40 * BEAT].ljust(len(frame), b"\0")
     assert left_by(box) == Counter([(SERVERS_PORT, filled), *TWIN.run_frame(SERVERS_PORT, plain)])
@@ -327,7 +327,7 @@ def test_a_reset_under_traffic_leaves_no_broken_frame(box: Box) -> None:
     for _ in range(8):
         for frame in whole:
             box.rx[0].send(frame)
-        box.run(pick.randint(150, 700))
+        box.run_cycles(pick.randint(150, 700))
         box.reset()
         prepare_box(box)
         box.settle()

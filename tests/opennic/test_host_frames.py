@@ -21,8 +21,8 @@ def test_sixteen_bytes_come_off(bench: MakeBench, idle: float, busy: float) -> N
     for frame in frames:
         source.send(frame)
     while source.pending:
-        this.run(500)
-    this.run(100)
+        this.run_cycles(500)
+    this.run_cycles(100)
     got = [(frame.data, frame.user[0].to_bytes(16, "little")) for frame in sink.frames()]
     assert got == [(frame[16:], frame[:16]) for frame in frames]
 
@@ -38,8 +38,8 @@ def test_sixteen_bytes_go_on(bench: MakeBench, idle: float, busy: float) -> None
     for head, frame in frames:
         source.send(frame, [int.from_bytes(head, "little")])
     while source.pending:
-        this.run(500)
-    this.run(100)
+        this.run_cycles(500)
+    this.run_cycles(100)
     assert [frame.data for frame in sink.frames()] == [head + frame for head, frame in frames]
 
 
@@ -54,7 +54,7 @@ def test_a_packet_out_must_bear_the_boxs_ether_type(bench: MakeBench) -> None:
         source.send(frame)
     dropped = 0
     for _ in range(60):
-        this.run(1)
+        this.run_cycles(1)
         dropped += this["dropped"]
     assert [(len(frame.data), *frame.user) for frame in sink.frames()] == [(60, 60, 0x102), (14, 14, 0x102)]
     assert dropped == 2

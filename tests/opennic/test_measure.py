@@ -30,8 +30,8 @@ def test_random_frames_leave_as_they_came_with_their_size(bench: MakeBench, idle
         sent.append((frame, number))
         source.send(frame, [number])
     while source.pending:
-        this.run(1000)
-    this.run(2000)
+        this.run_cycles(1000)
+    this.run_cycles(2000)
     got = sink.frames()
     assert [(frame.data, frame.user) for frame in got] == [
         (frame, (number, len(frame))) for frame, number in sent
@@ -52,7 +52,7 @@ def test_a_frame_with_a_hole_or_too_long_leaves_no_trace(bench: MakeBench) -> No
     source.send(good, [7])
     counted = dict.fromkeys(PULSES, 0)
     for _ in range(700):
-        this.run(1)
+        this.run_cycles(1)
         for name in PULSES:
             counted[name] += this[name]
     assert [frame.user for frame in sink.frames()] == [(1, 200), (7, 200)]
@@ -72,12 +72,12 @@ def test_what_may_not_wait_is_dropped_whole_and_counted(bench: MakeBench) -> Non
         source.send(frame, [number])
     counted = dict.fromkeys(PULSES, 0)
     for _ in range(beats + 10):
-        this.run(1)
+        this.run_cycles(1)
         for name in PULSES:
             counted[name] += this[name]
     assert source.pending == 0, "the input was made to wait"
     sink.pause(0)
-    this.run(200)
+    this.run_cycles(200)
     got = sink.frames()
     assert all(frames[frame.user[0]] == frame.data for frame in got)
     assert 0 < len(got) == counted["accepted"] < 400
@@ -89,9 +89,9 @@ def test_the_rest_of_a_frame_that_reset_cut_is_dropped(bench: MakeBench) -> None
     source, sink = connect_ends(this)
     source.send(bytes(9000), [1])
     source.send(bytes(100), [2])
-    this.run(50)
+    this.run_cycles(50)
     reset_bench(this)
-    this.run(300)
+    this.run_cycles(300)
     assert [frame.user for frame in sink.frames()] == [(2, 100)]
 
 
@@ -100,7 +100,7 @@ def test_one_beat_per_cycle(bench: MakeBench) -> None:
     source, sink = connect_ends(this)
     for number in range(40):
         source.send(bytes(1500), [number])
-    this.run(40 * 24 + 40)
+    this.run_cycles(40 * 24 + 40)
     got = sink.frames()
     assert len(got) == 40
     assert got[-1].last - got[0].first + 1 == 40 * 24

@@ -46,12 +46,12 @@ def set_group(this: Bench, group: int, first: int, members: list[ReplicatorMembe
             ("copy_mac", mac), ("copy_addr", addr), ("copy_udp_port", port), ("write_copy", 1),
         ):  # fmt: skip
             this[name] = value
-        this.run(1)
+        this.run_cycles(1)
     this["write_copy"] = 0
     for name, value in (("group_index", group), ("group_first", first), ("group_count", len(members))):
         this[name] = value
     this["write_group"] = 1
-    this.run(1)
+    this.run_cycles(1)
     this["write_group"] = 0
 
 
@@ -131,8 +131,8 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
             source.send(frame, [src, 0, group, int(addressed), declared])
             want += expected_copies(frame, src, 0, groups.get(group, []), addressed)
     while source.pending:
-        this.run(2000)
-    this.run(8000)
+        this.run_cycles(2000)
+    this.run_cycles(8000)
     got = sink.frames()
     assert [(frame.data, frame.user[1]) for frame in got] == want
     assert all(frame.user[0] == len(frame.data) for frame in got)
@@ -143,7 +143,7 @@ def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
     """Each of PULSES in so many cycles."""
     counted = dict.fromkeys(PULSES, 0)
     for _ in range(cycles):
-        this.run(1)
+        this.run_cycles(1)
         for name in PULSES:
             counted[name] += this[name]
     return counted
@@ -187,7 +187,7 @@ def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) 
         frame[18:20] = rest.to_bytes(2, "big")
         source.send(bytes(frame), [9, 0, 1, 1, 0])
         want.append(addressed_to(bytes(frame), (1, address, 3)))
-    this.run(300)
+    this.run_cycles(300)
     assert [frame.data for frame in sink.frames()] == want
 
 
@@ -196,7 +196,7 @@ def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) ->
     source, sink = connect_ends(this)
     for _ in range(300):
         source.send(bytes(60), [9, 7, 0, 0, 0])
-    this.run(400)
+    this.run_cycles(400)
     got = sink.frames()
     assert len(got) == 300
     assert got[-1].last - got[0].first + 1 == 300
@@ -207,11 +207,11 @@ def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
     source, sink = connect_ends(this)
     for _ in range(3):
         source.send(bytes(9036), [9, 7, 0, 0, 9036])
-    this.run(1)
+    this.run_cycles(1)
     while not source.beats:
-        this.run(1)
+        this.run_cycles(1)
     came = this.cycles()
-    this.run(3 * 142 + 60)
+    this.run_cycles(3 * 142 + 60)
     got = sink.frames()
     assert got[0].first - came <= 16
     assert [frame.last - frame.first + 1 for frame in got] == [142] * 3
@@ -227,13 +227,13 @@ def test_a_pause_lets_a_frame_end(bench: MakeBench, declared: int) -> None:
     for _ in range(2):
         source.send(bytes(9000), [9, 7, 0, 0, declared])
     while not sink.beats:
-        this.run(1)
+        this.run_cycles(1)
     this["pause"] = 1
-    this.run(2000)
+    this.run_cycles(2000)
     assert [len(frame.data) for frame in sink.frames()] == [9000]
     assert this["resting"] == 1
     this["pause"] = 0
-    this.run(2000)
+    this.run_cycles(2000)
     assert [len(frame.data) for frame in sink.frames()] == [9000]
 
 
@@ -289,7 +289,7 @@ def test_a_frame_without_a_destination_passes_through_the_store(
         source.send(frame, [9, dst, 0, 0, pick.choice([0, len(frame)])])
         want += [frame] if dst != 12 else []
     while source.pending:
-        this.run(2000)
-    this.run(4000)
+        this.run_cycles(2000)
+    this.run_cycles(4000)
     assert [frame.data for frame in sink.frames()] == want
     assert this["resting"] == 1

@@ -143,7 +143,7 @@ class Traffic:
                 shell.rx[port].send(frame, [0])
                 came[port].append(frame)
             if paced and pick.randrange(3) == 0:
-                shell.run(pick.choice([100, 600]))
+                shell.run_cycles(pick.choice([100, 600]))
         shell.settle()
         for port, good in enumerate(came):
             passed = [frame.data for frame in shell.seen[port].frames()]

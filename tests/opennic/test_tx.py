@@ -25,8 +25,8 @@ def test_frames_leave_with_size_and_destination(bench: MakeBench, idle: float, b
     for frame in frames:
         source.send(frame, [len(frame)])
     while source.pending:
-        this.run(500)
-    this.run(3000)
+        this.run_cycles(500)
+    this.run_cycles(3000)
     assert [(frame.data, frame.user) for frame in sink.frames()] == [
         (frame, (len(frame), 0, 1 << 7)) for frame in frames
     ]
@@ -39,18 +39,18 @@ def test_a_port_that_does_not_move_drops_what_has_no_room(bench: MakeBench) -> N
     sink.pause(1)
     for _ in range(20):
         source.send(bytes(9600), [9600])
-    this.run(250)
+    this.run_cycles(250)
     waiting = source.pending
-    this.run(50)
+    this.run_cycles(50)
     assert source.pending == waiting > 0, "the input must wait before the port counts as stalled"
     dropped = 0
     for _ in range(4000):
-        this.run(1)
+        this.run_cycles(1)
         dropped += this["dropped_stalled"]
     assert source.pending == 0
     sink.pause(0)
-    this.run(400)
+    this.run_cycles(400)
     assert len(sink.frames()) + dropped == 20
     source.send(bytes(100), [100])
-    this.run(50)
+    this.run_cycles(50)
     assert len(sink.frames()) == 1

@@ -220,7 +220,7 @@ class Interpreter:
                 inner.values[param.name] = self.convert(self.value(arg.value, caller), zero)
         result = None
         try:
-            self.control(body, inner) if isinstance(body, tree.Control) else self.run(body, inner)
+            self.control(body, inner) if isinstance(body, tree.Control) else self.run_packet(body, inner)
         except Returned as returned:
             (result,) = returned.args
         for place, name in back:
@@ -231,8 +231,8 @@ class Interpreter:
         for each in node.locals:
             scope.declared[each.name] = each
             if isinstance(each, tree.Variable):
-                self.run(each, scope)
-        self.run(node.body, scope)
+                self.run_packet(each, scope)
+        self.run_packet(node.body, scope)
 
     def apply_table(self, table: tree.Table, scope: Scope) -> Any:
         about: Mapping[str, Any] = {each.name: each.value for each in table.properties}
@@ -247,12 +247,12 @@ class Interpreter:
 
     # --- statements
 
-    def run(self, node: Any, scope: Scope) -> None:
+    def run_packet(self, node: Any, scope: Scope) -> None:
         match node:
             case tree.BlockStatement(statements=statements):
                 inner = Scope(scope)
                 for each in statements:
-                    self.run(each, inner)
+                    self.run_packet(each, inner)
             case tree.Variable(name=name, type=type_, value=value):
                 zero = self.zero(type_)
                 scope.values[name] = zero if value is None else self.convert(self.value(value, scope), zero)
@@ -265,9 +265,9 @@ class Interpreter:
                 self.value(call, scope)
             case tree.If(condition=condition, yes=yes, no=no):
                 if self.value(condition, scope):
-                    self.run(yes, Scope(scope))
+                    self.run_packet(yes, Scope(scope))
                 elif no is not None:
-                    self.run(no, Scope(scope))
+                    self.run_packet(no, Scope(scope))
             case tree.Switch(subject=subject, cases=cases):
                 number = self.value(subject, scope)[0]
                 labels: list[Any] = [case.label for case in cases]
@@ -275,18 +275,18 @@ class Interpreter:
                 found += [at for at, label in enumerate(labels) if label is None]
                 for case in cases[found[0] :] if found else ():
                     if case.body is not None:
-                        self.run(case.body, scope)
+                        self.run_packet(case.body, scope)
                         break
             case tree.Return(value=value):
                 raise Returned(self.value(value, scope) if value is not None else None)
             case tree.For(init=init, condition=condition, update=update, body=body):
                 inner = Scope(scope)
                 for each in init:
-                    self.run(each, inner)
+                    self.run_packet(each, inner)
                 while self.value(condition, inner):
-                    self.run(body, Scope(inner))
+                    self.run_packet(body, Scope(inner))
                     for each in update:
-                        self.run(each, inner)
+                        self.run_packet(each, inner)
             case tree.Empty():
                 pass
             case _:

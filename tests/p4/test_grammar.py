@@ -158,11 +158,11 @@ def _counting_parser() -> tuple[Lark, set[Any], set[Any]]:
     callbacks, used = made.parser.parser.parser.callbacks, set[Any]()
 
     def counted(rule: Any, make: Any) -> Any:
-        def run(children: Any) -> Any:
+        def run_counted(children: Any) -> Any:
             used.add(rule)
             return make(children)
 
-        return run
+        return run_counted
 
     for rule, make in list(callbacks.items()):
         callbacks[rule] = counted(rule, make)

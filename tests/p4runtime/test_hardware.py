@@ -149,7 +149,7 @@ def test_no_frame_that_leaves_after_a_write_saw_the_state_before(
     for _ in range(100):
         switch.offer(3, frame)
     while not switch.sink.frames():
-        switch.bench.run(10)
+        switch.bench.run_cycles(10)
     session.modify(TableEntry("exact", EXACT.match, "forward", {"port": 6, "label": 1}))
     before = [out.user[0] for out in switch.sink.frames()]
     after = [out.user[0] for out in switch.received()]

@@ -49,7 +49,7 @@ class Move:
         """Inside, ``act`` runs in a thread; the event is set when it has ended. It must end without error."""
         ended, failures = threading.Event(), list[BaseException]()
 
-        def run() -> None:
+        def run_moves() -> None:
             try:
                 act()
             except BaseException as failure:
@@ -57,7 +57,7 @@ class Move:
             finally:
                 ended.set()
 
-        thread = threading.Thread(target=run)
+        thread = threading.Thread(target=run_moves)
         thread.start()
         try:
             yield ended

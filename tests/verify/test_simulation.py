@@ -27,7 +27,7 @@ def system(clusters: int = 3, **changes: object) -> System:
     return System(**{**fields, **changes})  # type: ignore[arg-type]  # the fields above, some replaced
 
 
-def run(what: System, *updates: tuple[int, int]) -> SimulationRun:
+def simulate_updates(what: System, *updates: tuple[int, int]) -> SimulationRun:
     """Updates as (time, cluster), all sent."""
     return simulate_schedule(
         UpdateSchedule(what, tuple(GeneratedUpdate(time, cluster, 1, 0, True) for time, cluster in updates))
@@ -40,23 +40,27 @@ def departures(result: SimulationRun) -> list[tuple[int, int, int]]:
 
 
 def test_a_newer_update_keeps_the_place_of_the_one_it_joins() -> None:
-    result = run(system(), (0, 0), (1, 1), (2, 2), (3, 1))
+    result = simulate_updates(system(), (0, 0), (1, 1), (2, 2), (3, 1))
     assert departures(result) == [(0, 0, 0), (1, 3, 10), (2, 2, 20)]
     assert result.dispositions[3] is Disposition.JOINS
 
 
 def test_a_locked_head_is_not_joined() -> None:
-    result = run(system(), (0, 0), (3, 0))
+    result = simulate_updates(system(), (0, 0), (3, 0))
     assert departures(result) == [(0, 0, 0), (0, 3, 10)]
     assert result.dispositions == (Disposition.WAITS, Disposition.WAITS)
 
 
 def test_a_departure_at_the_instant_of_an_arrival_comes_first() -> None:
-    assert departures(run(system(), (0, 1), (1, 0), (10, 0))) == [(1, 0, 0), (0, 1, 10), (0, 10, 20)]
+    assert departures(simulate_updates(system(), (0, 1), (1, 0), (10, 0))) == [
+        (1, 0, 0),
+        (0, 1, 10),
+        (0, 10, 20),
+    ]
 
 
 def test_peak_age_runs_from_the_newest_that_had_left() -> None:
-    result = run(system(), (0, 0), (1, 1), (2, 1), (30, 1))
+    result = simulate_updates(system(), (0, 0), (1, 1), (2, 1), (30, 1))
     assert [gone.peak for gone in result.departures] == [None, None, 28]
 
 
@@ -79,13 +83,13 @@ def test_peak_ages_are_those_of_the_shared_definition(control: Transmission) -> 
 
 
 def test_ack_queue_counts_what_waits_behind_at_departure() -> None:
-    result = run(system(), (0, 0), (1, 1), (2, 2), (3, 2))
+    result = simulate_updates(system(), (0, 0), (1, 1), (2, 2), (3, 2))
     assert [gone.ack_queue for gone in result.departures] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(("freed", "lost"), [(SlotFreed.DEPARTURE, 1), (SlotFreed.SENT, 2)])
 def test_a_full_queue_drops_what_joins_nothing(freed: SlotFreed, lost: int) -> None:
-    result = run(system(4, slots=2, slot_freed=freed), (0, 0), (1, 1), (2, 2), (3, 3), (4, 1))
+    result = simulate_updates(system(4, slots=2, slot_freed=freed), (0, 0), (1, 1), (2, 2), (3, 3), (4, 1))
     assert sum(result.outcome.lost) == lost
     assert result.dispositions[4] is Disposition.JOINS
 

@@ -38,7 +38,7 @@ def lookups_during(moves: int, row_bits: int, entries: int) -> int:
         if live:
             bench["key"] = key = r.choice(live)
             asked.append(key)
-        bench.run(1)
+        bench.run_cycles(1)
         if len(asked) == LATENCY:
             wanted = asked.popleft()
             assert (bench["hit"], bench["entry"]) == (1, wanted), f"after {moved} moves {wanted} is not found"

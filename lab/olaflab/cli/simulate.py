@@ -69,7 +69,7 @@ def command(
 
     from olafctl.targets.testbeds import load_testbed, locate_testbed
     from olaflab.model.from_testbed import scenario_of
-    from olaflab.model.run import run
+    from olaflab.model.run import run_simulation
     from olaflab.model.scenario import TransmissionModel
 
     bed = load_testbed(locate_testbed(testbed))
@@ -82,7 +82,9 @@ def command(
     scenario = scenario_of(
         bed, given.get(None), named, jitter=lateness, size=frame_bytes, control=workers, seed=seed
     )
-    result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
+    result = run_simulation(
+        scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events")
+    )
     names = {cluster.number: cluster.name for cluster in bed.clusters}
     for warning in (*_overloads(bed, scenario), *_unfinished(result)):
         click.echo(f"warning: {warning}", err=True)

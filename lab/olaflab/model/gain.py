@@ -17,7 +17,7 @@ from olafctl.wire import layouts
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Source, TransmissionModel
 from olafswitch.errors import BadInput, Problem
 
@@ -192,7 +192,7 @@ def observed_time(job: GainJob) -> int:
 
 def _collect_figures(job: GainJob, way: QueueWay, seed: int) -> _Figures:
     length = observed_time(job)
-    found = run(make_scenario(job, way, seed), length, warm_up=length // 10)
+    found = run_simulation(make_scenario(job, way, seed), length, warm_up=length // 10)
     return _Figures(found.loss, _held_share(found), found.average_age, *_count_delivered(found, job, length))
 
 

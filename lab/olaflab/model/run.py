@@ -118,7 +118,7 @@ class Result:
         return jain_index(known) if known and len(known) == len(self.clusters) else None
 
 
-def run(
+def run_simulation(
     scenario: Scenario,
     duration: int,
     *,

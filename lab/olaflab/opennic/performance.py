@@ -126,7 +126,7 @@ def _count_throughput(left: Sequence[Received]) -> Throughput:
 def _first_beat(bench: Bench, source: Source) -> int:
     """Run until the first beat is taken: the cycle in which it was."""
     while not source.beats:
-        bench.run(1)
+        bench.run_cycles(1)
     return bench.cycles() - 1
 
 
@@ -135,12 +135,12 @@ def _cycles_through(top: str, frame: bytes, parameters: Mapping[str, int]) -> in
     bench = Bench(build_rtl(top, parameters), {"clk": 4000})
     try:
         bench["rst"] = 1
-        bench.run(10)
+        bench.run_cycles(10)
         bench["rst"] = 0
         source, sink, user = _connect_ends(bench, top)
         source.send(frame, user(len(frame)))
         came = _first_beat(bench, source)
-        bench.run(2 * len(frame))
+        bench.run_cycles(2 * len(frame))
         return sink.frames()[0].first - came
     finally:
         bench.close()

@@ -124,10 +124,10 @@ def make_modelled(
 ) -> Figure:
     """Return a figure of the event-level model: ``measure`` takes a number of runs, 30 by default."""
 
-    def run(effort: Effort) -> Points:
+    def run_model(effort: Effort) -> Points:
         return measure(effort.seed_count(RUNS), effort.progress)
 
-    return Figure(name, title, run, section, draw, FigureCost.MODEL, size, code)
+    return Figure(name, title, run_model, section, draw, FigureCost.MODEL, size, code)
 
 
 Row = Mapping[str, Any]
@@ -151,14 +151,14 @@ def make_measured(
     ``make`` yields a dataclass for each row, measured or modelled.
     """
 
-    def run(effort: Effort) -> Points:
+    def run_measurement(effort: Effort) -> Points:
         return {"rows": [asdict(each) for each in make(effort)]}
 
     def section(points: Points) -> Section:
         rows = [row for row in points["rows"] if not only or only in row]
         return Section({"rows": tabulate_rows(title, columns, rows)})
 
-    return Figure(name, title, run, section, draw, cost, size)
+    return Figure(name, title, run_measurement, section, draw, cost, size)
 
 
 def tabulate_rows(title: str, columns: Columns, rows: Sequence[Row]) -> FigureTable:

@@ -17,7 +17,7 @@ from olaflab.pipeline.engines import Engines, Stages, engines_of
 from olafswitch import cache
 from olafswitch.engine.compile import INCLUDES, engine_library
 from olafswitch.errors import OlafError, Problem
-from olafswitch.toolchain import cxx, run
+from olafswitch.toolchain import cxx, run_tool
 
 _SOURCE = Path(__file__).parent / "native" / "in_process.cpp"
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
@@ -133,7 +133,7 @@ def _load_native() -> ctypes.CDLL:
             "-o",
             str(work / "in_process.so"),
         ]
-        run([*compiler.command, *_FLAGS, *output])
+        run_tool([*compiler.command, *_FLAGS, *output])
 
     folder, _ = cache.build_once("in-process", key, build)
     library = ctypes.CDLL(str(folder / "in_process.so"))

@@ -31,7 +31,7 @@ _LONGEST = 60.0
 
 @dataclass(frozen=True)
 class WayCost:
-    """Of a version by one way."""
+    """Holds what a version costs by one way."""
 
     way: str
     megabytes: Estimate

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CodecCost:
-    """Of one codec at one share of changed elements."""
+    """Holds what one codec costs at one share of changed elements."""
 
     share: float
     codec: str

@@ -48,7 +48,7 @@ class Team:
         for number in list(self._processes):
             self._kill(number)
 
-    def run(self, seconds: float, progress: Callable[[str], None]) -> WeightsOutcome:
+    def run_plan(self, seconds: float, progress: Callable[[str], None]) -> WeightsOutcome:
         """The whole plan, in at most so many seconds."""
         plan, outcome, events = self._plan, WeightsOutcome(), self._plan.events
         for number in range(plan.players - plan.late):

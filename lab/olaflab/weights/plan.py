@@ -1,4 +1,4 @@
-"""What is published in a run, on which testbed, and what came of it."""
+"""Plans of runs that publish versions, and their outcomes."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ class Plan:
     versions: int
     values: int
     share: float
-    """Of the values, that a step changes by one unit in the last place."""
+    """Share of the values that a step changes by one unit in the last place."""
     loss: float
     """Share of datagrams lost on each player's link, in each direction."""
     kill: bool

@@ -32,7 +32,7 @@ class Training:
     seconds: float
     bytes: int
     reward: list[float]
-    """By step."""
+    """Reward of each step."""
     end: float
     """Mean reward of the last 20 steps."""
     lost: float
@@ -53,7 +53,7 @@ class Row:
     seeds: int
     reward: Estimate
     gain: Estimate
-    """By which the reward rose from the first 20 steps to the last 20."""
+    """Rise of the reward from the first 20 steps to the last 20."""
     beside: Estimate
     """Reward of the deltas minus this way's, seed by seed."""
     megabytes: Estimate

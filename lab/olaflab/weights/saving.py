@@ -10,7 +10,7 @@ from olafctl.wire.layouts import ETHERNET, IPV4, UDP
 _FAR = 0.1
 """Share of changed elements that move by more than one ulp: a byte more (bf16 at RL's learning rates)."""
 _USED = 0.95
-"""Of a link, by what is sent."""
+"""Share of a link that frames use."""
 _INDEX = 6
 """Bytes of an index and a value, as the variants over NCCL send them."""
 
@@ -24,14 +24,14 @@ class Case:
     """Share of the elements that a version changes."""
     players: int
     rate: int
-    """Of the trainer's link."""
+    """Rate of the trainer's link."""
     interval: float
     """Seconds between two versions."""
     mtu: int
     encode: float
-    """Of the publisher's thread."""
+    """Encoding in the publisher's thread."""
     decode: float
-    """Of a player's, with applying and the digest."""
+    """Decoding in a player's thread, with applying and the digest."""
 
     @property
     def full(self) -> float:

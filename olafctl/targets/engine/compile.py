@@ -5,7 +5,7 @@ from pathlib import Path
 
 from olafswitch import cache
 from olafswitch.engine.compile import FLAGS, engine_library, headers_and_sources, object_of
-from olafswitch.toolchain import cxx, run
+from olafswitch.toolchain import cxx, run_tool
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 SOURCES = _PACKAGE / "targets/engine/native"
@@ -28,7 +28,7 @@ def pipeline_library() -> Path:
             made = object_of(compiler, folder, SOURCES)
             linked = [str(made), str(engine.result())]
         output = ["-shared", "-o", str(folder / "pipeline.so"), *linked]
-        run([*compiler.command, *FLAGS, *output], where="compiling the pipeline's engine")
+        run_tool([*compiler.command, *FLAGS, *output], where="compiling the pipeline's engine")
         made.unlink()
 
     folder, _ = cache.build_once("pipeline", key, build)

@@ -88,7 +88,7 @@ class Box:
         """Take everything out of reset."""
         self.bench["mod_rstn"] = 1
         self.bench["axil_aresetn"] = 0
-        self.bench.run(20)
+        self.bench.run_cycles(20)
         self.bench["axil_aresetn"] = 1
 
     def reset(self, start: bool = True, limit: int = 50_000) -> None:
@@ -98,18 +98,18 @@ class Box:
         """
         if start:
             self.bench["mod_rstn"] = 0
-            self.bench.run(1, "axil_aclk")
+            self.bench.run_cycles(1, "axil_aclk")
             self.bench["mod_rstn"] = 1
-            self.run(4)
+            self.run_cycles(4)
         for _ in range(limit // 10):
             if self.bench["mod_rst_done"]:
                 return
-            self.run(10)
+            self.run_cycles(10)
         raise OlafError(Problem("the box did not come out of reset"))
 
-    def run(self, cycles: int) -> None:
+    def run_cycles(self, cycles: int) -> None:
         """Let cycles of the 250 MHz clock pass. Raises OlafError when an assertion in the RTL failed."""
-        self.bench.run(cycles)
+        self.bench.run_cycles(cycles)
 
     def quiet(self, most: int) -> int:
         """Cycles, at most ``most``, in which nothing happens in the queue but the passing of time."""
@@ -124,7 +124,7 @@ class Box:
         sources, sinks = [*self.rx, self.h2c], [*self.tx, self.c2h]
         before, still = -1, 0
         for _ in range(limit // 100):
-            self.run(100)
+            self.run_cycles(100)
             passed = sum(end.beats for end in (*sources, *sinks))
             still = still + 100 if passed == before and not any(source.pending for source in sources) else 0
             before = passed

@@ -68,7 +68,7 @@ class SimulatedCard:
         self.lost = 0
         """Frames that a host did not take."""
 
-    def run(self) -> None:
+    def move_frames(self) -> None:
         """Move frames until :meth:`stop`. Raises OlafError when an assertion in the RTL failed."""
         polled = any(not list(front.waitables()) for front in self._fronts)
         while True:
@@ -87,7 +87,7 @@ class SimulatedCard:
                 continue
             self._moving = True
             before = self._count_beats()
-            self._box.run(_SLICE)
+            self._box.run_cycles(_SLICE)
             self._hand_out()
             self._still = self._still + _SLICE if self._count_beats() == before else 0
             if self._still >= _QUIET:

@@ -18,15 +18,15 @@ def serve_simulation(state: Path) -> Iterator[None]:
     fronts = [open_front(port, state) for port in deployment.require_deployment(state).ports]
     card = SimulatedCard(read_settings(state).build, fronts, state)
 
-    def run() -> None:
+    def run_card() -> None:
         try:
-            card.run()
+            card.move_frames()
         except OlafError as error:
             # As a card that has failed: its sockets close, and the agent reports it.
             print(error, flush=True)
         card.close()
 
-    simulation = threading.Thread(target=run, name="box")
+    simulation = threading.Thread(target=run_card, name="box")
     simulation.start()
     try:
         yield

@@ -37,7 +37,7 @@ class Staged:
     count: int
     frames: dict[int, Frame] = field(default_factory=dict)
     parities: dict[int, Frame] = field(default_factory=dict)
-    """By block."""
+    """Parity frames by block."""
     due: float = float("inf")
     """When the player requests its missing frames."""
     tries: int = 0
@@ -85,7 +85,7 @@ class Staged:
         return True
 
     def _lacks(self, block: int) -> list[int]:
-        """What is missing of a block."""
+        """List the missing frames of a block."""
         start = block * PARITY_FRAMES
         return [n for n in range(start, min(start + PARITY_FRAMES, self.count - 1)) if n not in self.frames]
 
@@ -139,7 +139,7 @@ class Inbox:
         self.broken = False
         """Whether only the whole helps."""
         self.dirty = {width: np.zeros(0, np.bool_) for width in layout.counts}
-        """By width, tensors of the layout that changed since they were installed."""
+        """Tensors of the layout, by width, that changed since they were installed."""
         self._layout, self._digest = layout, digest
         self._sum = 0
         self._starts = {

@@ -93,7 +93,7 @@ class Issue:
         """Bytes of all its frames."""
         return len(self._data) + HEADERS + manifest_bytes(self._layout)
 
-    def run(self, start: int, stop: int, newest: int, alone: bool = False) -> Run:
+    def encode_frames(self, start: int, stop: int, newest: int, alone: bool = False) -> Run:
         """Frames from ``start`` to before ``stop``, to all players, or to one ``alone``.
 
         They say that version ``newest`` is published by now.

@@ -122,7 +122,7 @@ class Arrays:
 
 
 class Adopted(NamedTuple):
-    """Which version a file holds; its ``line`` is the publisher's run, ``when`` as frames have it."""
+    """Names the version that a file holds; its ``line`` is the publisher's run, ``when`` as in frames."""
 
     line: int
     version: int

@@ -60,7 +60,7 @@ class PublisherCounters:
     """Versions that were sent; the others were superseded."""
     frames: int = 0
     bytes: int = 0
-    """Of these, without repairs."""
+    """Bytes of these frames, without repairs."""
     wants: int = 0
     """Players' messages that requested frames."""
     caught_up: int = 0

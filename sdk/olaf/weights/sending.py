@@ -189,7 +189,7 @@ class Sender:
         if repair.to is None:
             went = self._to_all(repair.issue, start, stop)
         else:
-            went = self._to(repair.to, repair.issue.run(start, stop, self.newest, alone=True))
+            went = self._to(repair.to, repair.issue.encode_frames(start, stop, self.newest, alone=True))
         self.sent.repairs += went
         waiting.tokens -= went * repair.issue.size
         repair.done += went
@@ -203,7 +203,11 @@ class Sender:
         target = self.players.target
         if target is None:
             return stop - start
-        run = issue.run(start, stop, self.newest) if start >= 0 else issue.parity(-1 - start, self.newest)
+        run = (
+            issue.encode_frames(start, stop, self.newest)
+            if start >= 0
+            else issue.parity(-1 - start, self.newest)
+        )
         if run is None:
             return stop - start
         self._told = self.newest

@@ -66,13 +66,13 @@ def in_a_fork(action: Callable[[], object]) -> str:
     """Return the name of the exception that an action raises in a forked process."""
     ours, theirs = FORK.Pipe()
 
-    def run() -> None:
+    def run_forked() -> None:
         try:
             theirs.send(repr(action()))
         except Exception as error:
             theirs.send(type(error).__name__)
 
-    process = FORK.Process(target=run)
+    process = FORK.Process(target=run_forked)
     process.start()
     process.join()
     return str(ours.recv())

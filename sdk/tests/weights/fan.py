@@ -120,14 +120,14 @@ class Fan:
         self.digests[version] = sha(self.model)
         return version
 
-    def run(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> bool:
+    def run_fan(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> bool:
         return self.network.run(self.network.time + seconds, stop)
 
     def settle(self, seconds: float = 60.0, players: list[int] | None = None) -> None:
         """Until these players, or all, can adopt the newest version; they do, and have its bits."""
         chosen = range(len(self.players)) if players is None else players
         newest = self.publisher.version
-        done = self.run(seconds, lambda: all(self.players[n]._inbox.have == newest for n in chosen))
+        done = self.run_fan(seconds, lambda: all(self.players[n]._inbox.have == newest for n in chosen))
         assert done, [self.players[n]._inbox.have for n in chosen]
         for number in chosen:
             self.adopt(number)

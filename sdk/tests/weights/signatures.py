@@ -46,7 +46,7 @@ _METHODS = {
     "CallbackHandler": ("__init__", "call_event", "on_train_begin", "on_step_end", "on_train_end"),
     "TrainerState": ("is_world_process_zero",),
 }
-"""Of these classes, methods whose names contain one of these; of others all."""
+"""Classes with the words that names of recorded methods contain; others are recorded whole."""
 Signature = dict[str, Any]
 
 

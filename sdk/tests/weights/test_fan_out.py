@@ -35,7 +35,7 @@ def test_loss_doubling_and_reordering_change_no_bit(seed: int) -> None:
     fan = Fan(1 + seed, loss=loss, repeat=0.05, spread=spread, seed=seed)
     for version in range(30):
         fan.publish()
-        fan.run(0.05 if version % 3 else 0.5)
+        fan.run_fan(0.05 if version % 3 else 0.5)
         for number in range(len(fan.players)):
             fan.adopt(number)
     fan.settle()
@@ -58,7 +58,7 @@ def test_the_publishers_bytes_do_not_grow_with_players() -> None:
         fan = Fan(players)
         fan.publish()
         fan.settle()
-        fan.run(1.0)
+        fan.run_fan(1.0)
         before = fan.engine.up
         for _ in range(4):
             fan.publish()
@@ -73,7 +73,7 @@ def test_a_late_player_takes_the_whole_and_disturbs_no_other() -> None:
         fan = Fan(2, values=100_000)
         for _ in range(versions):
             fan.publish()
-            fan.run(0.02)
+            fan.run_fan(0.02)
         fan.settle()
         before, wants = fan.engine.up, fan.publisher.counters.wants
         fan.join()
@@ -114,14 +114,14 @@ def test_a_player_that_was_killed_goes_on_from_its_file(tmp_path: Path) -> None:
     player = begin()
     fan.publish()
     fan.settle()
-    assert fan.run(5.0, lambda: player.have == 1) and player.adopt() == 1
+    assert fan.run_fan(5.0, lambda: player.have == 1) and player.adopt() == 1
     player._port.close()
     for _ in range(50):
         fan.publish()
         fan.settle(1.0)
     before, again = fan.engine.up, begin()
     assert again.version == 1
-    assert fan.run(10.0, lambda: again.have == 51)
+    assert fan.run_fan(10.0, lambda: again.have == 51)
     assert again.adopt() == 51
     assert fan.engine.up - before < 0.8 * 2 * 100_000 * 1.1
     assert again.counts["digest"] == 0
@@ -135,7 +135,7 @@ def test_a_player_too_far_behind_takes_the_whole() -> None:
     fan.engine.down = {player_address(1)}
     for _ in range(400):
         fan.publish()
-        fan.run(0.02)
+        fan.run_fan(0.02)
     fan.engine.down = set()
     fan.settle(10.0)
 
@@ -149,7 +149,7 @@ def test_versions_published_during_sending_supersede_another() -> None:
     fan.settle(60.0)
     fan.publish()
     began = fan.publisher.sent.bytes
-    fan.run(5.0)
+    fan.run_fan(5.0)
     one = fan.publisher.sent.bytes - began
     fan.publish()
     began = fan.publisher.sent.bytes
@@ -166,7 +166,7 @@ def test_a_publisher_that_returns_with_equal_weights_is_quiet() -> None:
         fan.publish()
     fan.settle()
     fan.publisher.close()
-    fan.run(3.0)
+    fan.run_fan(3.0)
     before = fan.engine.up
     fan.publisher = fan.publish_with(version=3)
     fan.digests[fan.publisher.publish()] = sha(fan.model)
@@ -184,9 +184,9 @@ def test_no_version_has_two_states_if_the_publisher_dies(frames: int) -> None:
     fan.settle()
     fan.engine.frames = 0
     fan.publish()
-    fan.run(1.0, lambda: fan.engine.frames >= frames)
+    fan.run_fan(1.0, lambda: fan.engine.frames >= frames)
     fan.publisher.close()
-    fan.run(3.0)
+    fan.run_fan(3.0)
     for number in range(3):
         fan.adopt(number)  # checks the bits against what was published
     fan.publisher = fan.publish_with(version=2)
@@ -204,7 +204,7 @@ def test_dead_and_slow_players_are_named_and_delay_no_other(caplog: pytest.LogCa
             fan.engine.late = {player_address(5): 0.99}
         total = 0.0
         for _ in range(40):
-            fan.run(0.3)
+            fan.run_fan(0.3)
             began = fan.network.time
             fan.publish()
             fan.settle(2.0, [0, 1, 2, 3])
@@ -227,10 +227,10 @@ def test_adopt_raises_where_the_newest_is_too_far_ahead() -> None:
     fan.engine.down = {player_address(1)}
     for _ in range(6):
         fan.publish()
-        fan.run(0.01)
+        fan.run_fan(0.01)
     assert player.adopt() is None
     fan.engine.down = set()
-    fan.run(1.0, lambda: player.lag == 6)
+    fan.run_fan(1.0, lambda: player.lag == 6)
     with pytest.raises(TooStale, match="version 1 is installed and version 7 is published"):
         player.adopt()
     fan.settle()
@@ -245,10 +245,10 @@ def test_adopt_raises_where_the_publisher_is_silent(versions: int, caplog: pytes
         fan.publish()
         fan.settle()
     fan.engine.down = {player_address(0)}
-    fan.run(4.0)
+    fan.run_fan(4.0)
     assert "nothing came from 10.0.0.254:20300 for " in caplog.text
     assert player.adopt() is None
-    fan.run(7.0)
+    fan.run_fan(7.0)
     with pytest.raises(TooStale, match="nothing came from"):
         player.adopt()
 
@@ -273,7 +273,7 @@ def test_both_ends_say_why_a_player_hears_nothing(
         fan.join()
     one = fan.join(max_lag=2, **player)
     fan.publish()
-    fan.run(12.0)
+    fan.run_fan(12.0)
     assert cause in caplog.text
     if "key" in cause:
         assert "has another MAC; give it and the publisher the same key" in caplog.text
@@ -293,7 +293,7 @@ def test_max_lag_bounds_what_is_played_however_fast_versions_are_published(rate:
     played = refused = 0
     for number in range(120):
         fan.publish()
-        fan.run(0.1 if number % 3 else 0.3)
+        fan.run_fan(0.1 if number % 3 else 0.3)
         try:
             player.adopt()
         except TooStale:
@@ -315,7 +315,7 @@ def test_a_publisher_that_returns_with_other_weights_of_the_same_number_is_adopt
     fan.publisher = fan.publish_with(version=4)  # within the same second
     assert fan.publisher.line != line
     assert fan.publish() == 5
-    fan.run(0.5)
+    fan.run_fan(0.5)
     with pytest.raises(TooStale, match="version 5 of an earlier run is installed and version 5 is published"):
         fan.players[0]._max_lag = 2
         fan.players[0]._inbox.have, have = 0, fan.players[0]._inbox.have
@@ -326,7 +326,7 @@ def test_a_publisher_that_returns_with_other_weights_of_the_same_number_is_adopt
     fan.settle()
     assert [fan.adopt(number) for number in range(2)] == [None, None]
     assert all(sha(model) == fan.digests[5] for model in fan.models)
-    fan.run(2.0)
+    fan.run_fan(2.0)
     assert [player["adopted"] for player in fan.publisher.players] == [5, 5]
 
 
@@ -337,11 +337,11 @@ def test_two_runs_of_one_line_are_told_apart_by_their_digests() -> None:
     fan.settle()
     line = fan.publisher.line
     fan.publisher.close()
-    fan.run(1.0)
+    fan.run_fan(1.0)
     fan.publisher = fan.publish_with(version=2)
     fan.publisher.line = line  # as after a clock was set back
     fan.publish()
-    fan.run(3.0)
+    fan.run_fan(3.0)
     assert fan.adopt(0) == 3
     assert sha(fan.models[0]) == fan.digests[3]
 
@@ -371,7 +371,7 @@ def test_outside_changes_of_the_model_are_undone() -> None:
     fan = Fan(1)
     for version in range(40):
         fan.publish()
-        fan.run(0.2)
+        fan.run_fan(0.2)
         if version == 5:
             fan.share = 0.0
             fan.adopt(0)
@@ -458,7 +458,7 @@ def test_publishing_faster_than_the_link_leaves_players_two_issues_behind_at_mos
     issued: list[int] = []
     for _ in range(60):
         version = fan.publish()
-        fan.run(0.05)  # a delta takes four times as long
+        fan.run_fan(0.05)  # a delta takes four times as long
         newest = fan.publisher._sender.issue
         assert newest is not None
         issued = [*issued[-5:], newest.version]
@@ -507,7 +507,7 @@ def test_a_late_player_takes_the_whole_from_another_one_while_versions_go_on(los
     fan.join(peer=PEER)
     for _ in range(5):
         fan.publish()
-        fan.run(0.001)
+        fan.run_fan(0.001)
     fan.settle(20.0)
     assert fan.engine.up - before < 2 * (fan.publisher.counters.bytes - deltas) + 40_000
     assert fan.players[2].counts["digest"] == 0

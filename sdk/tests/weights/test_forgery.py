@@ -51,7 +51,7 @@ def signed_by(fan: Fan, key: str) -> list[bytes]:
     other.publisher.line = fan.publisher.line + 1
     other.join(key=key)
     other.publish()
-    other.run(2.0)
+    other.run_fan(2.0)
     return frames(other)
 
 
@@ -95,7 +95,7 @@ def test_frames_that_were_changed_or_cut_are_never_committed() -> None:
     fan = keyed()
     fan.engine.down = {("10.0.1.1", wire.UDP_PORT)}
     fan.publish()
-    fan.run(1.0)
+    fan.run_fan(1.0)
     player, random = fan.players[0], Random(1)
     fresh = [one for one in frames(fan) if wire.Delta.unpack(one, wire.OLAF_BYTES).version == 4]
     for _ in range(2000):
@@ -138,7 +138,7 @@ def test_a_players_message_without_the_key_is_refused(key: str) -> None:
     fan = keyed()
     fan.join(key=key)
     before = fan.publisher.sent.frames
-    fan.run(3.0)
+    fan.run_fan(3.0)
     assert fan.publisher.counters.refused >= 2
     assert len(fan.publisher.players) == 1
     assert fan.publisher.sent.frames - before < 20
@@ -156,7 +156,7 @@ def test_messages_replayed_from_thousands_of_addresses_are_bounded(caplog: pytes
         fan.publisher.receive(of(Random(number).choice(wants)), address)
     assert len(fan.publisher.players) == 1024
     assert fan.publisher.counters.refused == 5067 - 1024
-    fan.run(12.0)
+    fan.run_fan(12.0)
     assert len(caplog.messages) < 20
     fan.publish()
     fan.settle(2.0)  # those that answer are served

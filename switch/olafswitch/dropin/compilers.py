@@ -45,7 +45,7 @@ _P4_14 = re.compile(r"^\s*(header_type\s+\w+|field_list\s+\w+|parser\s+\w+)\s*\{
 @click.option("--p4runtime-files", "--p4runtime-file", "infos", multiple=True, metavar="FILE[,FILE]",
               help="Write the P4Info: text, .json, or .bin.")  # fmt: skip
 @click.option(
-    "--p4runtime-format", type=click.Choice(["text", "json", "binary"]), help="Of every P4Info file."
+    "--p4runtime-format", type=click.Choice(["text", "json", "binary"]), help="Format of every P4Info file."
 )
 @click.option("-b", "--target", type=click.Choice(["bmv2"]), default="bmv2", help="bmv2 alone.")
 @click.option("-a", "--arch", type=click.Choice(["v1model"]), default="v1model", help="v1model alone.")

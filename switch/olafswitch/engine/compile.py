@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from olafswitch import cache
-from olafswitch.toolchain import Compiler, cxx, run, unit
+from olafswitch.toolchain import Compiler, cxx, run_tool, unit
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 INCLUDES = _PACKAGE.parent
@@ -30,7 +30,7 @@ def engine_library() -> Path:
             made = partial(object_of, compiler, folder)
             objects = list(pool.map(made, SOURCES))
         output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
-        run([*compiler.command, *FLAGS, *output], where=_WHERE)
+        run_tool([*compiler.command, *FLAGS, *output], where=_WHERE)
         for path in objects:
             path.unlink()
 
@@ -47,6 +47,6 @@ def object_of(compiler: Compiler, folder: Path, sources: Path) -> Path:
     """The C++ in the folder ``sources``, ``ROOM/native``, as ``folder/ROOM.o``. Raises OlafError."""
     one = unit(folder / f"{sources.parent.name}.cpp", sorted(sources.glob("*.cpp")))
     target = one.with_suffix(".o")
-    run([*compiler.command, *FLAGS, f"-I{INCLUDES}", "-c", str(one), "-o", str(target)], where=_WHERE)
+    run_tool([*compiler.command, *FLAGS, f"-I{INCLUDES}", "-c", str(one), "-o", str(target)], where=_WHERE)
     one.unlink()
     return target

@@ -40,14 +40,14 @@ def run_within(namespace: str | None, act: Callable[[], T]) -> T:
     results: list[T] = []
     failures: list[BaseException] = []
 
-    def run() -> None:
+    def run_there() -> None:
         try:
             _enter_namespace(namespace)
             results.append(act())
         except BaseException as failure:
             failures.append(failure)
 
-    thread = threading.Thread(target=run, name=f"in {namespace}")
+    thread = threading.Thread(target=run_there, name=f"in {namespace}")
     thread.start()
     thread.join()
     if failures:

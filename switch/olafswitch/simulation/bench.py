@@ -206,7 +206,7 @@ class Bench:
             self, self.library.bench_axil(self.handle, prefix.encode(), self._clocks[clock or self._main])
         )
 
-    def run(self, cycles: int, clock: str | None = None) -> None:
+    def run_cycles(self, cycles: int, clock: str | None = None) -> None:
         """Let ``cycles`` of a clock pass. Raises OlafError when an assertion in the RTL failed."""
         self.library.bench_run(self.handle, self._clocks[clock or self._main], cycles)
         if self.library.bench_stops() != self._stops:

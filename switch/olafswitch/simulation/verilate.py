@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafswitch import cache
-from olafswitch.toolchain import Compiler, cxx, run, unit, verilator_root
+from olafswitch.toolchain import Compiler, cxx, run_tool, unit, verilator_root
 
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"
@@ -97,7 +97,7 @@ def build_bench(
 def run_verilator(root: Path, top: str, into: Path, arguments: Sequence[str]) -> None:
     """Write the C++ of module ``top`` into a folder. Raises OlafError."""
     command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--quiet", "-Wno-fatal"]
-    run([*command, "--top-module", top, "--Mdir", str(into), *arguments], {"VERILATOR_ROOT": str(root)})
+    run_tool([*command, "--top-module", top, "--Mdir", str(into), *arguments], {"VERILATOR_ROOT": str(root)})
 
 
 def compile_objects(
@@ -110,7 +110,7 @@ def compile_objects(
         sources, own = units[name]
         source = unit(work / f"{name}.cpp", sources)
         made = source.with_suffix(".o")
-        run([*compiler.command, *flags, *own, *include, "-c", str(source), "-o", str(made)])
+        run_tool([*compiler.command, *flags, *own, *include, "-c", str(source), "-o", str(made)])
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:
@@ -134,7 +134,7 @@ def build_runtime(
 
 def link_library(compiler: Compiler, library: Path, parts: Sequence[Path]) -> None:
     """Make a shared library of objects. Raises OlafError."""
-    run([*compiler.command, "-shared", "-pthread", "-o", str(library), *map(str, parts)])
+    run_tool([*compiler.command, "-shared", "-pthread", "-o", str(library), *map(str, parts)])
 
 
 def lint_module(

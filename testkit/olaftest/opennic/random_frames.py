@@ -282,13 +282,13 @@ class _Run:
                 pick.choice(self._programs).rewrite_members(pick)
                 self.total.rewritten += 1
             if number % 4 == 3:
-                box.run(pick.choice([100, 600, 2000]))
+                box.run_cycles(pick.choice([100, 600, 2000]))
         if reset:
-            box.run(pick.randint(1, 600))
+            box.run_cycles(pick.randint(1, 600))
             box.reset()
             prepare_box(box)
         if lost:
-            box.run(_DEAD_CYCLES)
+            box.run_cycles(_DEAD_CYCLES)
             box.settle(quiet=1200)
             for sink in box.tx:
                 sink.pause(0.0)

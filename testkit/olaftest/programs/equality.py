@@ -93,10 +93,10 @@ def compare_cached(text: str, frames: int, file: str) -> Compared:
     made = compile_module(text, file, "simulated")
     parts = [own_digest(), made.text, *(path.read_text() for path in list_library()), text, str(frames)]
 
-    def run(work: Path) -> None:
+    def run_comparison(work: Path) -> None:
         (work / _RESULT).write_text(json.dumps(vars(compare_text(text, frames, file=file))))
 
-    folder, _ = cache.build_once("compared", cache.digest(parts), run)
+    folder, _ = cache.build_once("compared", cache.digest(parts), run_comparison)
     return Compared(**json.loads((folder / _RESULT).read_text()))
 
 

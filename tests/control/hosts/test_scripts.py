@@ -23,7 +23,7 @@ def own_command(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
-def run(script: str, *words: object) -> tuple[int, str]:
+def run_script(script: str, *words: object) -> tuple[int, str]:
     line = [str(SCRIPTS / script), *map(str, words)]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout
@@ -38,7 +38,7 @@ def cases(report: Path) -> int:
     reason=f"the target bmv2 needs network interfaces: {interfaces.why_not()}",
 )
 def test_packet_tests_in_ci(tmp_path: Path) -> None:
-    code, output = run("ci.sh", BED, tmp_path / "reports", "-k", "test_multicast")
+    code, output = run_script("ci.sh", BED, tmp_path / "reports", "-k", "test_multicast")
     assert code == 0, output
     assert cases(tmp_path / "reports" / "twin.xml") == 4
     if registry.get_target("bmv2").missing():
@@ -52,20 +52,20 @@ def test_packet_tests_in_ci(tmp_path: Path) -> None:
 def test_ci_keeps_the_first_exit_code(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(BED.read_text().replace("slots: 8", "slots: 0"))
-    code, output = run("ci.sh", wrong, tmp_path)
+    code, output = run_script("ci.sh", wrong, tmp_path)
     assert (code, f"{wrong}:4: engine.slots: 0 is out of range" in output) == (2, True)
 
 
 @pytest.mark.parametrize("script", ["ci.sh", "soak.sh"])
 def test_a_script_without_arguments_says_which_it_takes(script: str) -> None:
-    code, output = run(script)
+    code, output = run_script(script)
     assert (code, f"usage: {script}" in output) == (2, True)
 
 
 @pytest.mark.slow
 @needs_interfaces
 def test_a_soak_of_one_round() -> None:
-    code, output = run("soak.sh", BED, 0, "-k", "test_multicast")
+    code, output = run_script("soak.sh", BED, 0, "-k", "test_multicast")
     assert code == 0, output
     assert output.count("500 updates sent") == 4
     assert "round 1: all workers trained" in output

@@ -16,7 +16,7 @@ from olaf.transport.wire import OlafStatus
 from olaf.worker.transmission import TransmissionControl
 
 from olaflab.model import library
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, TransmissionModel
 
 MS, SECOND = 10**6, 10**9
@@ -99,7 +99,7 @@ def test_workers_follow_the_tightest_engine_on_the_way(
     edge_slots: int, core_slots: int, expected: float
 ) -> None:
     """Five clusters are active at an edge and ten at the core: P_s = min(slots / active, 1)."""
-    result = run(make_tree(edge_slots, core_slots, FAIR), 100 * SECOND)
+    result = run_simulation(make_tree(edge_slots, core_slots, FAIR), 100 * SECOND)
     assert held_share(result) == pytest.approx(expected, abs=0.02)
 
 
@@ -107,7 +107,7 @@ def test_an_ack_reaches_every_worker_of_its_cluster_and_no_other() -> None:
     scenario = make_tree(5, 8, FAIR)
     only = [replace(source, period=SECOND * 1000, phase=0, jitter=0) for source in scenario.sources[:2]]
     others = [replace(source, period=SECOND * 1000, phase=500 * SECOND) for source in scenario.sources[2:]]
-    result = run(replace(scenario, sources=(*only, *others)), 100 * SECOND)
+    result = run_simulation(replace(scenario, sources=(*only, *others)), 100 * SECOND)
     assert [cluster.frames for cluster in result.clusters] == [2]
     assert result.clusters[0].acknowledged == 2 * 2
 
@@ -116,9 +116,9 @@ def test_a_worker_without_feedback_sends_everything() -> None:
     """No ACK comes back within the run, or only long ago."""
     far = make_tree(5, 2, FAIR)
     slow = tuple(replace(engine, link=replace(engine.link, delay=200 * SECOND)) for engine in far.engines)
-    assert held_share(run(replace(far, engines=slow), 100 * SECOND)) == 0
+    assert held_share(run_simulation(replace(far, engines=slow), 100 * SECOND)) == 0
     patient, urgent = (
-        held_share(run(make_tree(5, 2, TransmissionModel(v, tolerance=0.05)), 100 * SECOND))
+        held_share(run_simulation(make_tree(5, 2, TransmissionModel(v, tolerance=0.05)), 100 * SECOND))
         for v in (0.0, 1 / 0.05)
     )
     assert 0 < urgent < patient
@@ -131,8 +131,8 @@ def test_acks_wait_for_a_slow_link_down() -> None:
     sources = tuple(Source(c, 0, "e", 1000 * SECOND, phase=c, size=64, control=control) for c in range(4))
     scenario = Scenario((engine,), sources, ack_bytes=100)
     up = 512 * MS
-    assert run(scenario, up + 863 * MS).clusters[0].acknowledged == 0
-    assert run(scenario, up + 865 * MS).clusters[0].acknowledged == 1
+    assert run_simulation(scenario, up + 863 * MS).clusters[0].acknowledged == 0
+    assert run_simulation(scenario, up + 865 * MS).clusters[0].acknowledged == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from olafctl.targets import testbeds
 from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import scenario_of
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source
 from olafswitch.errors import BadInput
 
@@ -39,12 +39,12 @@ def test_the_next_round_begins_a_period_after_the_result() -> None:
     scenario = Scenario((EngineModel("e", mode=Mode.ISWITCH),), make_members(1))
     turn = 10 * US + COMPLETE
     expected = [(number * turn, number * turn + COMPLETE, 1) for number in range(10)]
-    assert collect_results(run(scenario, 10 * turn - 1, record=True)) == expected
+    assert collect_results(run_simulation(scenario, 10 * turn - 1, record=True)) == expected
 
 
 def test_a_result_is_of_every_member_and_waits_for_the_slowest() -> None:
     workers = (*make_members(3), *(replace(one, worker=3, phase=4 * US) for one in make_members(1)))
-    result = run(
+    result = run_simulation(
         Scenario((EngineModel("e", mode=Mode.ISWITCH),), workers), 5 * US, record=True, each_worker=True
     )
     assert collect_results(result) == [(4 * US, 4 * US + COMPLETE, 4)]
@@ -56,7 +56,7 @@ def test_numbered_sums_wait_for_no_member() -> None:
     fast, *slow = make_members(3)
     sources = (fast, *(replace(one, period=20 * US, phase=1000 + one.worker * US) for one in slow))
     scenario = Scenario((EngineModel("e", mode=Mode.ISWITCH_ASYNC),), sources)
-    result = run(scenario, 200 * US, record=True, each_worker=True)
+    result = run_simulation(scenario, 200 * US, record=True, each_worker=True)
     assert [count for _, _, count in collect_results(result)] == [3] * 13
     assert [worker.delivered for worker in result.workers] == [19, 10, 10]
 
@@ -65,7 +65,9 @@ def test_results_in_time_leave_no_retries_behind() -> None:
     """200 rounds, each of which a worker would have sent again after 500 µs."""
     scenario = Scenario((EngineModel("e", mode=Mode.ISWITCH),), make_members(2, retry=500 * US))
     patient = Scenario(scenario.engines, make_members(2, retry=MS * 1000))
-    found, other = (run(one, 200 * (10 * US + COMPLETE), record=True) for one in (scenario, patient))
+    found, other = (
+        run_simulation(one, 200 * (10 * US + COMPLETE), record=True) for one in (scenario, patient)
+    )
     assert collect_results(found) == collect_results(other)
     assert found.events - other.events <= 2 * 4
 
@@ -81,7 +83,7 @@ def test_racks_and_the_root_sum_and_the_result_returns() -> None:
         for place, rack in enumerate(("a", "b"))
         for one in make_members(3)
     )
-    result = run(Scenario((root, *racks), sources), MS, record=True)
+    result = run_simulation(Scenario((root, *racks), sources), MS, record=True)
     found = collect_results(result)
     assert {count for _, _, count in found} == {6}
     assert result.engines["a"]["merged"] == 2 * (rounds := result.engines["a"]["sent"])
@@ -99,7 +101,7 @@ def test_racks_and_the_root_sum_and_the_result_returns() -> None:
 )
 def test_what_is_refused_for_lack_of_slots_comes_again(engine: EngineModel) -> None:
     sources = tuple(replace(one, phase=one.worker * US) for one in make_members(3))
-    result = run(Scenario((engine,), sources, segments={0: 3}), 50 * MS, record=True)
+    result = run_simulation(Scenario((engine,), sources, segments={0: 3}), 50 * MS, record=True)
     refused = result.engines["e"]["dropped_quota"] + result.engines["e"]["dropped_full"]
     assert refused > 0
     assert {count for _, _, count in collect_results(result)} == {3}
@@ -113,7 +115,7 @@ def test_a_round_whose_sum_was_lost_between_engines_begins_again() -> None:
     root = EngineModel("root", mode=Mode.ISWITCH)
     above, below = make_members(2, retry=20 * MS)
     sources = (replace(above, engine="root"), replace(below, engine="rack"))
-    result = run(Scenario((root, rack), sources, segments={0: 3}), 1000 * MS, record=True)
+    result = run_simulation(Scenario((root, rack), sources, segments={0: 3}), 1000 * MS, record=True)
     assert result.engines["rack"]["link_dropped"] > 0
     assert {count for _, _, count in collect_results(result)} == {2}
     assert result.clusters[0].frames > 10
@@ -143,7 +145,9 @@ def test_a_worker_beyond_the_members_of_a_round_is_refused() -> None:
 
 def test_a_synchronous_cluster_is_simulated_with_its_segments() -> None:
     bed = testbeds.load_testbed(testbeds.locate_testbed("two-racks"))
-    result = run(scenario_of(bed, 100 * US, {}), 20 * MS, warm_up=MS, record=True, each_worker=True)
+    result = run_simulation(
+        scenario_of(bed, 100 * US, {}), 20 * MS, warm_up=MS, record=True, each_worker=True
+    )
     hopper = result.clusters[0]
     assert result.receptions is not None
     counts = result.receptions.count[result.receptions.cluster == 0]

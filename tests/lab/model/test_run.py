@@ -13,7 +13,7 @@ from olafctl.verify import aom
 from olafctl.verify.simulation import GeneratedUpdate, UpdateSchedule, simulate_schedule
 from olafctl.verify.system import ClusterFlow, System
 from olafctl.wire.modes import Mode
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, Trace
 from olafswitch.errors import BadInput
 
@@ -48,7 +48,7 @@ def make_receptions(result: Result) -> list[tuple[int, int, int, int]]:
 def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
     link = LinkModel(rate=rate_for(31), delay=500)
     scenario = Scenario((EngineModel("e", link=link),), (make_source(0, delay=100),))
-    result = run(scenario, 150 * US, record=True)
+    result = run_simulation(scenario, 150 * US, record=True)
     assert make_receptions(result)[0] == (0, 0, 100 + IDLE + 30 + 500, 1)
     (cluster,) = result.clusters
     assert (cluster.generated, cluster.frames, cluster.lost) == (2, 2, 0)
@@ -58,13 +58,13 @@ def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
 def test_a_jumbo_frame_takes_142_beats_and_nine_cycles() -> None:
     """`olaflab bench queue` counts 600 ns from the first beat in to the last one out, which takes 4."""
     scenario = Scenario((EngineModel("e"),), (make_source(0, size=9036, period=SECOND),))
-    assert make_receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
+    assert make_receptions(run_simulation(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
 
 
 def test_one_engine_serves_clusters_of_both_modes() -> None:
     engine = EngineModel("e", slots=8, rate=rate_for(10 * US), modes={1: Mode.FIFO})
     scenario = Scenario((engine,), (make_source(0, period=2 * US, phase=1), make_source(1, period=2 * US)))
-    result = run(scenario, 9 * US)
+    result = run_simulation(scenario, 9 * US)
     assert result.engines["e"]["replaced_worker"] == 4
     assert result.engines["e"]["appended"] == 6
 
@@ -81,14 +81,14 @@ def test_a_lost_aggregate_loses_all_its_worker_updates() -> None:
         make_source(0, 0, "a", phase=1 * US, period=SECOND),
         make_source(0, 1, "a", phase=2 * US, period=SECOND),
     )
-    result = run(Scenario(engines, sources), 100 * US)
+    result = run_simulation(Scenario(engines, sources), 100 * US)
     assert result.clusters[0].lost == 2
 
 
 def test_a_link_drops_what_its_queue_has_no_room_for() -> None:
     link = LinkModel(rate=rate_for(100 * US), capacity=2)
     scenario = Scenario((EngineModel("e", link=link),), tuple(make_source(c, phase=c * US) for c in range(4)))
-    result = run(scenario, 90 * US)
+    result = run_simulation(scenario, 90 * US)
     assert result.engines["e"]["link_dropped"] == 2
     assert [cluster.lost for cluster in result.clusters] == [0, 0, 1, 1]
 
@@ -129,7 +129,7 @@ def random_scenario(pick: random.Random) -> Scenario:
 def test_the_ages_equal_the_shared_definition(seed: int, warm_up: int) -> None:
     """No update is unaccounted for, or the run would have failed."""
     duration = 20_000 * US
-    result = run(random_scenario(random.Random(seed)), duration, warm_up=warm_up * US, record=True)
+    result = run_simulation(random_scenario(random.Random(seed)), duration, warm_up=warm_up * US, record=True)
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
@@ -173,7 +173,7 @@ def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], U
 def test_a_link_has_room_once_the_frame_before_was_sent(second: int, dropped: int) -> None:
     """The first frame leaves the engine at 40 ns and the link at 1040."""
     engine = EngineModel("e", link=LinkModel(rate=512e6, capacity=1))
-    result = run(Scenario((engine,), (make_source(0), make_source(1, phase=second))), 90 * US)
+    result = run_simulation(Scenario((engine,), (make_source(0), make_source(1, phase=second))), 90 * US)
     assert result.engines["e"]["link_dropped"] == dropped
 
 
@@ -190,18 +190,21 @@ def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
             break
     end = schedule.updates[-1].time
     engine = EngineModel("e", slots=system.slots, rate=rate_for(system.service + 1))
-    ours = make_receptions(run(Scenario((engine,), sources), end + NEAR, record=True))
+    ours = make_receptions(run_simulation(Scenario((engine,), sources), end + NEAR, record=True))
     gone = [(one.cluster, one.arrival, one.time) for one in seen.departures if one.time <= end]
     assert [row[:2] for row in ours[: len(gone)]] == [row[:2] for row in gone]
     assert all(0 <= row[2] - time <= NEAR for row, (_, _, time) in zip(ours, gone, strict=False))
-    lost = {cluster.cluster: cluster.lost for cluster in run(Scenario((engine,), sources), end).clusters}
+    lost = {
+        cluster.cluster: cluster.lost
+        for cluster in run_simulation(Scenario((engine,), sources), end).clusters
+    }
     assert [lost[index] for index in range(len(system.clusters))] == list(seen.outcome.lost)
 
 
 def test_jain_is_undefined_while_a_cluster_has_no_age() -> None:
     scenario = Scenario((EngineModel("e"),), (make_source(0), make_source(1, phase=99 * US)))
-    assert run(scenario, 50 * US).fairness == 1.0
-    late = run(scenario, 99 * US)
+    assert run_simulation(scenario, 50 * US).fairness == 1.0
+    late = run_simulation(scenario, 99 * US)
     assert late.clusters[1].average_age is None
     assert late.fairness is None and late.average_age is None
 
@@ -246,7 +249,9 @@ def make_trace(**changes: Any) -> Trace:
 
 
 def test_a_trace_says_of_which_segment_an_update_is() -> None:
-    result = run(Scenario((EngineModel("e"),), trace=make_trace(), segments={0: 2}), 10 * US, record=True)
+    result = run_simulation(
+        Scenario((EngineModel("e"),), trace=make_trace(), segments={0: 2}), 10 * US, record=True
+    )
     assert result.receptions is not None
     assert result.receptions.index.tolist() == [0, 1]
     assert result.clusters[0].average_age == pytest.approx((US + IDLE + 10 * US) / 2)
@@ -277,19 +282,21 @@ def test_a_wrong_trace_is_one_clear_line(changes: dict[str, Any], says: str) -> 
 
 def test_a_worker_of_a_trace_may_have_any_number() -> None:
     far = make_trace(worker=np.array([4_000_000_000, 1]))
-    result = run(Scenario((EngineModel("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True)
+    result = run_simulation(
+        Scenario((EngineModel("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True
+    )
     assert [(worker.worker, worker.delivered) for worker in result.workers] == [(1, 1), (4_000_000_000, 1)]
 
 
 def test_a_run_of_no_time_is_refused() -> None:
     scenario = Scenario((EngineModel("e"),), (make_source(0),))
     with pytest.raises(BadInput, match="warm-up of 5"):
-        run(scenario, 5, warm_up=5)
+        run_simulation(scenario, 5, warm_up=5)
 
 
 def test_every_phase_left_open_is_drawn_within_the_period() -> None:
     sources = tuple(make_source(c, phase=None, period=10 * US) for c in range(200))
-    result = run(Scenario((EngineModel("e", slots=200),), sources), 10 * US, record=True)
+    result = run_simulation(Scenario((EngineModel("e", slots=200),), sources), 10 * US, record=True)
     generated = np.array([row[1] for row in make_receptions(result)])
     assert 190 < len(generated) <= 200
     assert len(np.unique(generated // US)) == 10

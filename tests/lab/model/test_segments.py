@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olafctl.wire.modes import Mode
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source
 from olaflab.segments import ages_of_oldest_segment
 from olafswitch.errors import BadInput
@@ -32,7 +32,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
     segments = {1: 3, 3: 7}
     first = {0: 0, 1: 1, 2: 4, 3: 5, 4: 12}
     duration = 20_000 * US
-    result = run(make_crowd(seed, segments), duration, record=True)
+    result = run_simulation(make_crowd(seed, segments), duration, record=True)
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
@@ -51,7 +51,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
 def test_an_update_of_three_segments_is_three_frames() -> None:
     engine = EngineModel("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
     sources = tuple(Source(0, worker, "e", SECOND, phase=worker * US, size=64) for worker in range(2))
-    result = run(Scenario((engine,), sources, segments={0: 3}), 100 * US, record=True)
+    result = run_simulation(Scenario((engine,), sources, segments={0: 3}), 100 * US, record=True)
     assert result.receptions is not None
     first, *_ = left = result.receptions.index.tolist()
     assert sorted(left[:3]) == [0, 1, 2] and left[3] == first
@@ -67,7 +67,7 @@ def test_each_update_begins_one_segment_later() -> None:
     firsts = set()
     for seed in range(8):
         scenario = Scenario((engine,), sources, segments={0: 3}, seed=seed)
-        result = run(scenario, 390 * US, record=True)
+        result = run_simulation(scenario, 390 * US, record=True)
         assert result.receptions is not None
         found = [index for index in result.receptions.index.tolist() if index < 3]
         first = found[0]
@@ -83,7 +83,7 @@ def test_wrong_segments_are_refused(segments: dict[int, int], says: str) -> None
 
 
 def of_workers(scenario: Scenario, **arguments: Any) -> Result:
-    return run(scenario, 20_000 * US, record=True, each_worker=True, **arguments)
+    return run_simulation(scenario, 20_000 * US, record=True, each_worker=True, **arguments)
 
 
 @pytest.mark.parametrize("mode", [Mode.OLAF, Mode.FIFO])
@@ -103,7 +103,7 @@ def test_a_merged_frame_makes_every_contributor_fresh() -> None:
         *(Source(1, worker, "e", SECOND, phase=(1 + worker) * US, size=64) for worker in range(3)),
     )
     link = LinkModel(delay=5 * US)
-    result = run(
+    result = run_simulation(
         Scenario((replace(engine, link=link),), sources), 25 * US, each_worker=True, goal=1, initial=False
     )
     came = 15 * US + 40
@@ -125,7 +125,7 @@ def test_alone_in_its_cluster_a_worker_has_its_clusters_age() -> None:
 def test_an_initial_model_ages_until_the_first_update(warm_up: int) -> None:
     duration = 20_000 * US
     scenario = make_crowd(6, {1: 2})
-    result = run(scenario, duration, warm_up=warm_up * US, record=True, initial=True)
+    result = run_simulation(scenario, duration, warm_up=warm_up * US, record=True, initial=True)
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
@@ -145,6 +145,6 @@ def test_an_initial_model_ages_until_the_first_update(warm_up: int) -> None:
 def test_a_starved_cluster_has_the_age_of_the_initial_model() -> None:
     engine = EngineModel("e", slots=1, rate=1.0, mode=Mode.FIFO)
     sources = tuple(Source(c, 0, "e", SECOND, phase=c, size=64) for c in range(3))
-    result = run(Scenario((engine,), sources), 10 * SECOND, initial=True, each_worker=True)
+    result = run_simulation(Scenario((engine,), sources), 10 * SECOND, initial=True, each_worker=True)
     assert result.clusters[2].average_age == 5 * SECOND
     assert result.fairness is not None

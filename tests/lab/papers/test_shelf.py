@@ -184,13 +184,13 @@ def test_a_file_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str
 
 
 def make_counting(code: Path, calls: list[int]) -> Figure:
-    def run(effort: Effort) -> Points:
+    def count_run(effort: Effort) -> Points:
         calls.append(effort.seed_count(30))
         if effort.seeds == 13:
             raise KeyboardInterrupt
         return {"runs": effort.seed_count(30)}
 
-    return Figure("one", "One", run, lambda points: Section({}), code=(code,))
+    return Figure("one", "One", count_run, lambda points: Section({}), code=(code,))
 
 
 def test_the_same_code_and_seeds_are_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

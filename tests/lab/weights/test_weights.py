@@ -91,10 +91,10 @@ def test_the_prediction_favours_deltas_on_a_slow_link_and_nccl_on_a_fast_one() -
 
 
 def test_ways_of_a_training_are_compared_seed_by_seed() -> None:
-    def run(way: str, seed: int, end: float) -> Training:
+    def run_way(way: str, seed: int, end: float) -> Training:
         return Training(way, seed, 10.0, 10**6, [0.25] * 40, end, 0.1, 3, {"0": 2, "1": seed})
 
-    runs = [run(way, seed, 0.5 + seed / 10 - loss) for seed in (1, 2)
+    runs = [run_way(way, seed, 0.5 + seed / 10 - loss) for seed in (1, 2)
             for way, loss in (("deltas", 0.0), ("full", 0.1), ("synchronous", 0.0))]  # fmt: skip
     deltas_, full, synchronous = summarise_ways(runs)
     assert (deltas_.seeds, deltas_.megabytes.mean, deltas_.lost.mean) == (2, 1.0, 1.0)

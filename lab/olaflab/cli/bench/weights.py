@@ -135,7 +135,7 @@ def _publish_versions(plan: "Plan", seconds: float) -> "WeightsOutcome":
         using_hosts(plans.make_testbed(plan), log_progress) as (bed, _, namespaces),
         live.Team(bed, plan, namespaces) as team,
     ):
-        return team.run(seconds, log_progress)
+        return team.run_plan(seconds, log_progress)
 
 
 def _report_parts(plan: "Plan", outcome: "WeightsOutcome") -> list[str | TextTable]:

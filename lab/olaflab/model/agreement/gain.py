@@ -20,7 +20,7 @@ from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.gain import GainJob, QueueWay, Spread, compare_ways, make_scenario, spread_of_seeds
-from olaflab.model.run import run
+from olaflab.model.run import run_simulation
 from olaflab.model.scenario import Scenario, Trace
 from olaflab.segments import ages_of_oldest_segment
 from olaflab.training.cosim.medium import EngineMedium, address_of
@@ -99,7 +99,7 @@ clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, 
 def _compare_one(job: GainJob, way: QueueWay, bed: Testbed, running: Running, seed: int) -> ComparedArrivals:
     length = _ARRIVAL_INTERVALS * job.interval
     planned = _plan_frames(job, length, seed)
-    predicted = run(_make_trace(job, way, planned), length, warm_up=length // 10)
+    predicted = run_simulation(_make_trace(job, way, planned), length, warm_up=length // 10)
     arrivals = list(_send_order(planned, job, bed))
     ages = _mean_ages(running, arrivals, job, bed, length)
     measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)

@@ -18,7 +18,7 @@ from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameKind, FrameTy
 from olafctl.wire.modes import Mode
 from olaflab.model import iterations
 from olaflab.model.iterations import Approach, IterationJob, IterationNetwork
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Source, Trace
 from olaflab.queue import aggregation
 from olaftest.frames import OlafFrame
@@ -105,7 +105,7 @@ def _measure_speed(name: str, clusters: int, workers: int, share: float, duratio
         for worker in range(workers)
     )
     begin = time.process_time()
-    result = run(Scenario((engine,), sources), duration)
+    result = run_simulation(Scenario((engine,), sources), duration)
     return Speed(name, result.generated, time.process_time() - begin)
 
 
@@ -116,7 +116,7 @@ def _compare_load(model: QueueModel, pick: random.Random, updates: int) -> Agree
     word = rate_word(None if gigabits is None else gigabits * 10**9)
     trace = _draw_arrivals(pick, updates, beats)
     engine = EngineModel("engine", GEOMETRY.slots, rate_of(word), mode=mode)
-    ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
+    ours = run_simulation(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
         for index in range(GEOMETRY.indices):
             members = len(np.unique(trace.worker[trace.cluster == index]))

@@ -29,7 +29,7 @@ from olaflab.model.agreement.tree import (
     engines_at,
     timed_difference,
 )
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
@@ -136,7 +136,7 @@ def _compare_load(
     trace = _draw_arrivals(testbed, engines, pick, contributions, size)
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED + sum(engine.link.delay for engine in engines)
-    ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
+    ours = run_simulation(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
         _with_settings(running.queues[engine.name], testbed, engine)
     theirs = _run_twin(running, testbed, trace)

@@ -16,7 +16,7 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import engines_of
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaftest.deployment import deployed_testbed
 from olaftest.frames import OlafFrame
@@ -93,7 +93,7 @@ def _compare_load(testbed: Testbed, running: Running, pick: random.Random, updat
     trace, sent = _draw_arrivals(testbed, engines, senders, pick, updates, size)
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
-    ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
+    ours = run_simulation(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
         _with_settings(running.queues[engine.name], engine, _make_opportunistic(testbed))
     theirs = _run_twin(running, testbed, trace, sent)

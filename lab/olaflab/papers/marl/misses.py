@@ -56,7 +56,7 @@ def count_misses(
     arrays = ",".join(map(str, sizes))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "gather"
-        toolchain.run([*toolchain.cxx().command, *_FLAGS, "-o", str(program), str(_SOURCE)])
+        toolchain.run_tool([*toolchain.cxx().command, *_FLAGS, "-o", str(program), str(_SOURCE)])
 
         def count(layout_name: str, stride: int, way: str) -> int:
             random = np.random.default_rng(7)

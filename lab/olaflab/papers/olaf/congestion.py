@@ -14,7 +14,7 @@ from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
 from olaflab.papers.curves import COLUMNS, list_points
 from olaflab.papers.olaf.ends import IDEAL, ORIGINS, TENTH, Ends, compare_earlier_ends
-from olaflab.papers.olaf.lab import Queue, TwinRun, lab
+from olaflab.papers.olaf.lab import Queue, TwinRun, run_lab_twin
 from olaflab.papers.runs import Runs, reward_table
 from olaflab.papers.summary import Summary, estimate_mean
 from olaflab.training.plan import Pace, TrainingPlan
@@ -89,7 +89,7 @@ def _train_queues(
 ) -> dict[str, list[TwinRun]]:
     """Return the runs of every queue by its name. Raises OlafError."""
     offered, curves = CLUSTERS * WORKERS * FRAME_BITS / UPDATE, {name: list[TwinRun]() for name in OUTPUTS}
-    with lab("figure8", CLUSTERS, WORKERS, SLOTS, progress) as twin:
+    with run_lab_twin("figure8", CLUSTERS, WORKERS, SLOTS, progress) as twin:
         for seed, (number, (name, (mode, less))) in product(range(1, seeds + 1), enumerate(OUTPUTS.items())):
             rate = None if less is None else round(offered * (1 - less))
             control = mode is Mode.OLAF  # OLAF §5

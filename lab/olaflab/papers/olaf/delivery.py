@@ -126,7 +126,7 @@ class DeliveryLab:
 
 
 @contextmanager
-def lab(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[DeliveryLab]:
+def run_trace_twin(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[DeliveryLab]:
     """The twin of ``testbed``, whose workers send as in ``trace``. Raises OlafError."""
     sockets = tuple(replace(port, transport=Transport.UNIX) for port in testbed.ports)
     testbed = replace(testbed, ports=sockets)

@@ -86,7 +86,7 @@ class TrainingLab:
 
 
 @contextmanager
-def lab(
+def run_lab_twin(
     name: str,
     clusters: int,
     workers: int,

@@ -17,7 +17,7 @@ from scipy.stats import t
 
 from olafctl.wire.modes import Mode
 from olaflab.fairness import jain_index
-from olaflab.model.run import run
+from olaflab.model.run import run_simulation
 from olaflab.model.scenario import EngineModel, LinkModel, Scenario, Source, TransmissionModel
 from olaflab.papers import spreads
 from olaflab.papers.figure import Points, Progress
@@ -136,7 +136,7 @@ def measure_setup(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) 
 
 def run_once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, float]:
     """Return the values of :func:`measure` of one run."""
-    found = run(
+    found = run_simulation(
         make_scenario(setup, seed), WARM_UP + observed, warm_up=WARM_UP, each_worker=True, initial=True
     )
     clusters = np.array([cluster.average_age for cluster in found.clusters], dtype=float) / MS

@@ -17,7 +17,7 @@ from olafctl import paths
 from olafctl.verify import aom
 from olafctl.wire.modes import Mode
 from olaflab.model import library
-from olaflab.model.run import Receptions, run
+from olaflab.model.run import Receptions, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaflab.papers import spreads
 from olaflab.papers.figure import Points, Progress
@@ -96,7 +96,7 @@ def replay_plan(
     trace = Trace("engine", plan.time, cluster, plan.worker % WORKERS, frame_bytes)
     engine = EngineModel("engine", slots, rate, mode=mode)
     end = int(plan.time[-1]) + G
-    found = run(Scenario((engine,), trace=trace), end, record=True)
+    found = run_simulation(Scenario((engine,), trace=trace), end, record=True)
     assert found.receptions is not None
     counters = found.engines["engine"]
     return Replayed(
@@ -232,7 +232,7 @@ def time_to(
         times, losses = {}, {}
         for mode in (Mode.FIFO, Mode.OLAF):
             engine = EngineModel("engine", slots, rate * 1e9, mode=mode)
-            found = run(Scenario((engine,), trace=plan), duration, each_worker=True, goal=goal)
+            found = run_simulation(Scenario((engine,), trace=plan), duration, each_worker=True, goal=goal)
             reached = [worker.reached for worker in found.workers if worker.reached is not None]
             if len(reached) < len(gaps):
                 break

@@ -26,7 +26,7 @@ from olafctl.membership.model import Member
 from olafctl.targets.interface import Progress, of_root
 from olafctl.wire.modes import Mode
 from olaflab.papers.curves import COLUMNS, list_points
-from olaflab.papers.olaf.lab import TrainingLab, TwinRun, lab
+from olaflab.papers.olaf.lab import TrainingLab, TwinRun, run_lab_twin
 from olaflab.papers.runs import Runs, final_reward, mean_reward
 from olaflab.papers.summary import Summary, compare_seeds, estimate_mean
 from olaflab.training.cosim.medium import EngineMedium, Script, address_of
@@ -60,7 +60,7 @@ def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Sum
     numbers = {"alone": 0, "one through the twin": 1, f"{WORKERS} through the twin": WORKERS}
     curves: dict[str, list[TwinRun]] = {name: [] for name in numbers}
     settings = {"iterations": iterations, "seconds": ITERATION, "jitter": JITTER}
-    with lab("script", 1, WORKERS, SLOTS, progress, VALUES) as twin, _keep_arguments():
+    with run_lab_twin("script", 1, WORKERS, SLOTS, progress, VALUES) as twin, _keep_arguments():
         for seed in range(1, seeds + 1):
             for name, workers in numbers.items():
                 make = (

@@ -26,7 +26,7 @@ from olaflab.papers.olaf.delivery import (
     Delivery,
     DeliveryCase,
     RecordedControl,
-    lab,
+    run_trace_twin,
 )
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import Summary, compare_seeds, estimate_mean
@@ -91,7 +91,7 @@ def _measure_cases(
         testbeds.load_testbed(testbeds.locate_testbed(TESTBED)),
         traces.load_trace(paths.sources() / TRACE),
     )
-    with lab(testbed, trace, progress) as twin:
+    with run_trace_twin(testbed, trace, progress) as twin:
         settings = {
             "updates": updates,
             "offered": OFFERED,

@@ -18,7 +18,7 @@ from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
 from olaflab.papers.curves import COLUMNS, list_points
 from olaflab.papers.figure import NOT_SHOWN, FigureTable
-from olaflab.papers.olaf.lab import Queue, TwinRun, lab
+from olaflab.papers.olaf.lab import Queue, TwinRun, run_lab_twin
 from olaflab.papers.runs import Runs, final_reward, mean_reward
 from olaflab.papers.summary import Estimate, Summary, compare_seeds, estimate_mean
 from olaflab.training.plan import Pace, TrainingPlan
@@ -148,7 +148,7 @@ def _train_cases(
     found: dict[Case, list[TwinRun]] = {case: [] for case in cases}
     pace = Pace(step=STEP, slowdowns=SLOWDOWNS)
     for workers in dict.fromkeys(workers for _, _, workers in cases):
-        with lab(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
+        with run_lab_twin(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
             for seed in range(1, seeds + 1):
                 for case in (case for case in cases if case[2] == workers):
                     name, factor, _ = case

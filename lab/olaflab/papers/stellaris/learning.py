@@ -50,13 +50,15 @@ class RuleRun:
         return float(np.mean(rewards[-_LAST:])) if rewards else float("nan")
 
 
-def run(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> RuleRun:
+def train_rules(
+    rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False
+) -> RuleRun:
     """Train once; ``moves`` asks for how far the policy moves."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     played = make_games(environment, scale.actors, seed)
     try:
-        return _RuleTraining(rule, seed, scale, played).run(rounds, moves)
+        return _RuleTraining(rule, seed, scale, played).run_rounds(rounds, moves)
     finally:
         played.close()
 
@@ -75,7 +77,7 @@ class _RuleTraining:
         self._rows: Rows
         self._target: Any
 
-    def run(self, rounds: int, moves: bool) -> RuleRun:
+    def run_rounds(self, rounds: int, moves: bool) -> RuleRun:
         timeline = self._timeline
         rewards: list[float] = [float("nan")]
         moved: list[float] = []

@@ -125,7 +125,7 @@ class RuleBench:
 
         Raises ImportError where a package is missing, OlafError.
         """
-        from olaflab.papers.stellaris.learning import RuleRun, run
+        from olaflab.papers.stellaris.learning import RuleRun, train_rules
 
         found: dict[str, list[RuleRun]] = {name: [] for name in every}
         runs = Runs(RuleRun, self.folder / "stellaris", self.log)
@@ -136,6 +136,6 @@ class RuleBench:
                     "scale": repr(self.scale), "moves": moves,
                 }  # fmt: skip
                 curve = f"{name}-{sha256(repr(settings).encode()).hexdigest()[:8]}"
-                make = partial(run, rule, seed, self.rounds, self.environment, self.scale, moves)
+                make = partial(train_rules, rule, seed, self.rounds, self.environment, self.scale, moves)
                 found[name].append(runs.run_of(curve, seed, settings, make))
         return found

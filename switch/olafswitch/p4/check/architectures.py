@@ -42,7 +42,7 @@ XSA = Architecture(
     _TABLE | {"direct_match", "num_masks", "counters"},
 )
 ARCHITECTURES: Mapping[str, Architecture] = {each.package: each for each in (V1MODEL, XSA)}
-"""By the name of the package."""
+"""Architectures by the name of their package."""
 
 
 def package_name(main: tree.Instance) -> str:

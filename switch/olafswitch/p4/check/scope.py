@@ -72,12 +72,12 @@ class OnDemand:
 
 @dataclass
 class Unit:
-    """What is common to the whole program while it is checked."""
+    """Holds what the whole program shares while it is checked."""
 
     on_demand: OnDemand
     architecture: Architecture = V1MODEL
     errors: list[str] = field(default_factory=lambda: ["NoError"])
-    """By number; NoError is 0 wherever it is declared."""
+    """Names by number; NoError is 0 wherever it is declared."""
     declared_errors: set[str] = field(default_factory=set)
     match_kinds: set[str] = field(default_factory=set)
     functions: dict[tuple[int, tuple[t.Type, ...]], ir.Function] = field(default_factory=dict)

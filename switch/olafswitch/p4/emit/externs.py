@@ -103,7 +103,7 @@ class Externs:
         return "0"
 
     def repeat(self, node: ir.ExternCall, body: BodyWriter) -> str:
-        """Of ``resubmit`` and ``recirculate``."""
+        """Write ``resubmit`` or ``recirculate``."""
         verb = node.method.partition("_")[0]
         body.w.line(f"x.{verb} = true;\nx.{verb}_list = {self._kept(node, 0)};")
         return "0"
@@ -306,4 +306,4 @@ EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, BodyWriter], str]] = {
     "register.read": Externs.register_read,
     "register.write": Externs.register_write,
 }
-"""By P4 name, what writes a call of each extern that is supported."""
+"""Writers of calls, by the P4 name of each supported extern."""

@@ -10,7 +10,7 @@ _KINDS = {"counter": "counter", "Counter": "counter", "meter": "meter", "registe
 """What kind an extern is of."""
 _SIZES = ("size", "n_counters")
 MAX_CELLS = 1 << 26
-"""Of one counter, meter or register, counted in 64-bit words."""
+"""Most 64-bit words of one counter, meter or register."""
 
 
 class Places:

@@ -12,7 +12,7 @@ from olafswitch.p4.refuse import Refused
 
 
 def table_kind(keys: Sequence[ir.Key]) -> str:
-    """Which of the runtime's tables it is."""
+    """Return which of the runtime's tables holds these keys."""
     kinds = {key.kind for key in keys}
     if kinds & {"ternary", "range", "optional"}:
         return "TERNARY"

@@ -48,9 +48,9 @@ class SimulatedSwitch(HardwarePlane):
         self.sink = bench.sink(Signals.axis("m_axis", side_out))
         axil = bench.axil("s_axi_")
         bench["rst"] = 1
-        bench.run(10)
+        bench.run_cycles(10)
         bench["rst"] = 0
-        bench.run(10)
+        bench.run_cycles(10)
         super().__init__(Driver(about, lambda at: axil.read(at)[0], partial(_write_register, axil)), info)
         self.start()
 
@@ -96,7 +96,7 @@ class SimulatedSwitch(HardwarePlane):
         """Run until all that was sent is through; what left since the last call."""
         frames, quiet, before = self.sink.frames(), 0, -1
         for _ in range(_LIMIT // 100):
-            self.bench.run(100)
+            self.bench.run_cycles(100)
             frames += self.sink.frames()
             passed = self.source.beats + self.sink.beats
             quiet = quiet + 100 if passed == before and not self.source.pending else 0

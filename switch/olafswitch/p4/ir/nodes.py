@@ -128,14 +128,14 @@ class Arg(Frozen):
 
 
 class Call(Expr):
-    """Of a function or action."""
+    """Calls a function or an action."""
 
     target: Function | Action
     args: tuple[Arg, ...]
 
 
 class Apply(Expr):
-    """Of a parser or control instance."""
+    """Applies a parser or a control."""
 
     target: Block
     args: tuple[Arg, ...]
@@ -438,7 +438,7 @@ class Block:
     """Its own, and its copies of actions declared outside of controls."""
     tables: list[Table] = field(default_factory=list)
     locals: list[Declaration] = field(default_factory=list)
-    """What is declared in it, in order, variables apart."""
+    """Declarations in it, in order, without variables."""
     direct: list[Block] = field(default_factory=list)
     """The instances that calls of a type make, such as ``Inner.apply()``; after all others."""
     body: Body = field(default_factory=lambda: Body(()))

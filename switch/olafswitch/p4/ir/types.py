@@ -14,7 +14,7 @@ class Bit(Frozen):
     width: int
     signed: bool = False
     exact: bool = False
-    """Of an ``int``: ``width`` bits hold it and whatever is computed with it."""
+    """True for an ``int``: ``width`` bits hold it and all that is computed with it."""
 
     def __str__(self) -> str:
         return "int" if self.exact else f"{'int' if self.signed else 'bit'}<{self.width}>"

@@ -1,4 +1,4 @@
-"""Which of a program's objects the control plane sees, and in which order.
+"""Objects of a program that the control plane sees, in its order.
 
 Both follow p4c, which writes P4Info after it has inlined controls, parsers and called actions and removed
 what is unused: block by block of the package, and within a block in order of declaration.
@@ -91,7 +91,7 @@ class _Reach:
 
 
 def _declared_items(block: ir.Block, reach: _Reach) -> Iterator[ir.Declaration]:
-    """What is declared in the block and, in their places, in the blocks inside it."""
+    """Yield what is declared in the block and, in their places, in the blocks inside it."""
     for item in (*block.locals, *block.direct):
         if isinstance(item, ir.Block):
             if item in reach.found:

@@ -56,7 +56,7 @@ class Control:
         self._groups: dict[int, list[int]] = {}
         self._mirrors: dict[int, tuple[int | None, int | None]] = {}
 
-    def run(self, command: Add | SetDefault | RemoveAll | CheckCounter | BMv2Command) -> str:
+    def run_statement(self, command: Add | SetDefault | RemoveAll | CheckCounter | BMv2Command) -> str:
         """Run it; the difference, for a check that failed.
 
         Raises ValueError when it names something that is not there, or a value that does not fit.

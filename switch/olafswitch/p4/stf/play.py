@@ -26,7 +26,7 @@ def play_file(switch: StfSwitch, info: P4Info, text: str) -> str:
                 expected[port].append(command)
             case _:
                 try:
-                    problem = control.run(command)
+                    problem = control.run_statement(command)
                 except ValueError as error:
                     raise Unreadable(f"line {number}: {error}") from None
                 if problem:

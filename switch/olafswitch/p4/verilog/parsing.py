@@ -63,7 +63,7 @@ class Parsing:
         self._leave: tuple[ir.Statement, ...] = ()
         """Copies the results of applied parsers back where parsing ends in the state that runs."""
 
-    def run(self) -> list[End]:
+    def merge_states(self) -> list[End]:
         """Leaves the machine in the merged state of all ends."""
         machine, g = self.m, self.g
         for variable in self.block.variables:

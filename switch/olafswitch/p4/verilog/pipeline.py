@@ -80,7 +80,7 @@ class _Program:
         is_member = self.externs.tables.is_member
         parsing = Parsing(self.g, block, self.m, list(self.program.errors), is_member)
         self.externs.parsing = parsing
-        self.ends = parsing.run()
+        self.ends = parsing.merge_states()
         self.externs.parsing = None
         self.reach = parsing.reach
         self.leave_block(block)

@@ -184,7 +184,7 @@ class Tables:
         """The entry's action, each in a branch of its own."""
         actions = made.table.actions
 
-        def run() -> None:
+        def run_branch() -> None:
             bound, given, low = actions[number], dict[str, Leaves](), 0
             for param in reversed(bound.action.data):
                 bits = width_of(param.type)
@@ -201,9 +201,9 @@ class Tables:
             )
 
         if number == len(actions) - 1:
-            run()
+            run_branch()
         elif actions:
             chosen = machine.g.equal(action, number)
             machine.run_branch(
-                chosen, run, lambda: self._run_actions(made, action, data, machine, number + 1)
+                chosen, run_branch, lambda: self._run_actions(made, action, data, machine, number + 1)
             )

@@ -36,7 +36,7 @@ def test_figure_7_is_judged_by_the_interval_and_not_by_the_mean() -> None:
     assert olaf["the speed-up grows from 20 to 5 Gb/s, by 0.03 ± 0.08"] == "not shown"
 
 
-class Twin:
+class StatementTwin:
     """Ends where the rate says: synchronous training is best with 16 times γ, but seed 4 with 4 times."""
 
     def __init__(self) -> None:
@@ -55,9 +55,9 @@ class Twin:
         return TwinRun(rewards, [1.0] * UPDATES, 1, 1, 1, 0, 0, 0, 0.1, blocks)
 
 
-def make_summaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Summary, Summary, Twin]:
-    twin = Twin()
-    monkeypatch.setattr(strategies, "lab", lambda *_: nullcontext(twin))
+def make_summaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Summary, Summary, StatementTwin]:
+    twin = StatementTwin()
+    monkeypatch.setattr(strategies, "run_lab_twin", lambda *_: nullcontext(twin))
     equal = strategies.compare_equal_steps(UPDATES, SEEDS, tmp_path, quietly)
     return equal, strategies.compare_rates(UPDATES, SEEDS, tmp_path, quietly), twin
 

@@ -38,7 +38,7 @@ def lab() -> Iterator[delivery.DeliveryLab]:
         pytest.skip(reason)
     trace = traces.load_trace(paths.sources() / delivery.TRACE)
     testbed = testbeds.load_testbed(Path("delivery.yaml"), NINE)
-    with delivery.lab(testbed, trace, quietly) as found:
+    with delivery.run_trace_twin(testbed, trace, quietly) as found:
         yield found
 
 
@@ -107,18 +107,18 @@ def test_a_run_is_made_once_unless_its_settings_change(tmp_path: Path) -> None:
 
     made: list[int] = []
 
-    def run(reward: float) -> TwinRun:
+    def train_once(reward: float) -> TwinRun:
         made.append(1)
         return TwinRun([0.0] * 18 + [reward] * 2, [1.0] * 20, 20, 20, 20, 0, 0, 0, 0.1)
 
     runs = Runs(TwinRun, tmp_path, quietly)
-    first = runs.run_of("olaf", 1, {"rate": (1, 2)}, lambda: run(5.0))
-    assert runs.run_of("olaf", 1, {"rate": (1, 2)}, lambda: run(6.0)) == first
+    first = runs.run_of("olaf", 1, {"rate": (1, 2)}, lambda: train_once(5.0))
+    assert runs.run_of("olaf", 1, {"rate": (1, 2)}, lambda: train_once(6.0)) == first
     assert final_reward([first]).tolist() == [5.0]
-    assert runs.run_of("olaf", 1, {"rate": (1, 3)}, lambda: run(7.0)).rewards[-1] == 7.0
+    assert runs.run_of("olaf", 1, {"rate": (1, 3)}, lambda: train_once(7.0)).rewards[-1] == 7.0
     (kept,) = (tmp_path / "runs").iterdir()
     kept.write_text(kept.read_text()[:40])
-    assert runs.run_of("olaf", 1, {"rate": (1, 3)}, lambda: run(8.0)).rewards[-1] == 8.0
+    assert runs.run_of("olaf", 1, {"rate": (1, 3)}, lambda: train_once(8.0)).rewards[-1] == 8.0
     assert len(made) == 3
 
 
@@ -136,7 +136,7 @@ def test_figure_8_trains_every_queue_once_a_seed(tmp_path: Path, monkeypatch: py
             rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
             return TwinRun(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
 
-    monkeypatch.setattr(congestion, "lab", lambda *_: nullcontext(Twin()))
+    monkeypatch.setattr(congestion, "run_lab_twin", lambda *_: nullcontext(Twin()))
     found = [congestion.compare_outputs(20, 2, tmp_path, quietly) for _ in range(2)]
     assert len(queues) == 2 * len(congestion.OUTPUTS) and found[0] == found[1]
     assert all(control is (queue.mode is Mode.OLAF) for queue, control in queues)

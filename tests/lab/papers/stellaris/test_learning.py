@@ -13,7 +13,7 @@ from olafctl import paths, plotting
 from olaflab.papers.stellaris import learning, parts
 from olaflab.papers.stellaris.compare import Curve, Curves, find_differences
 from olaflab.papers.stellaris.figures import figures
-from olaflab.papers.stellaris.learning import RuleRun, run
+from olaflab.papers.stellaris.learning import RuleRun, train_rules
 from olaflab.papers.stellaris.rules import EQUAL, IMPACT, PPO, STELLARIS, Rule, Scale, make_impact, make_rules
 from olaflab.papers.stellaris.timeline import time_rule
 from olaflab.papers.store import Committed
@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def train_rule(rule: Rule, seed: int, moves: bool = False) -> RuleRun:
-    return run(rule, seed, 2, "Pendulum-v1", SMALL, moves)
+    return train_rules(rule, seed, 2, "Pendulum-v1", SMALL, moves)
 
 
 def unlearnt(
@@ -55,7 +55,7 @@ def test_a_committed_training_begins_as_its_seed_does() -> None:
     points = Committed(paths.sources() / "docs" / "papers", "stellaris").load_points()["fig11"]["columns"]
     its = (points["rule"] == PPO) & (points["seed"] == 1) & (points["round"] <= 2)
     rule = {each.name: each for each in make_rules(8, 2, Scale())}[PPO]
-    found = run(rule, 1, 2, "Hopper-v5", Scale())
+    found = train_rules(rule, 1, 2, "Hopper-v5", Scale())
     assert found.rewards == pytest.approx(points["reward"][its].tolist(), rel=0.02)
 
 
@@ -90,7 +90,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(
             raise KeyboardInterrupt
         return unlearnt(rule, seed, rounds, environment, scale, moves)
 
-    monkeypatch.setattr(learning, "run", count)
+    monkeypatch.setattr(learning, "train_rules", count)
     bench = parts.RuleBench("Pendulum-v1", 4, 2, 2, tmp_path, lambda step: None)
     with pytest.raises(KeyboardInterrupt):
         bench.figure("fig6")
@@ -102,7 +102,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(
 def test_policies_of_more_learners_and_settings_become_figures(
     monkeypatch: pytest.MonkeyPatch, small: None, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(learning, "run", unlearnt)
+    monkeypatch.setattr(learning, "train_rules", unlearnt)
     bench = parts.RuleBench("Pendulum-v1", 8, 1, 1, tmp_path, lambda step: None)
     known = {one.name: one for one in figures()}
     sections = {}

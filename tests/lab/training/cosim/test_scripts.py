@@ -14,13 +14,13 @@ def test_only_one_runs_and_time_passes_where_they_sleep() -> None:
     times: list[tuple[str, float]] = []
 
     def program(name: str, pause: float) -> Script:
-        def run(script: Script) -> None:
+        def run_program(script: Script) -> None:
             for _ in range(3):
                 times.append((name, network.time))
                 script.sleep(pause)
             times.append((name, network.time))
 
-        return Script(network, run)
+        return Script(network, run_program)
 
     slow, fast = program("slow", 1.0), program("fast", 0.4)
     slow.begin(0.0)
@@ -35,7 +35,7 @@ def test_a_program_may_wait_for_the_simulation_itself() -> None:
     network = VirtualNetwork()
     seen: list[float] = []
 
-    def run(script: Script) -> None:
+    def run_program(script: Script) -> None:
         network.run(stop=lambda: network.time >= 0.5)
         seen.append(network.time)
         script.sleep(0.25)
@@ -43,7 +43,7 @@ def test_a_program_may_wait_for_the_simulation_itself() -> None:
 
     for time in range(10):
         network.at(time / 10, lambda: None)
-    script = Script(network, run)
+    script = Script(network, run_program)
     script.begin(0.0)
     network.run(stop=lambda: script.done)
     assert seen == [0.5, 0.75]
@@ -52,11 +52,11 @@ def test_a_program_may_wait_for_the_simulation_itself() -> None:
 def test_what_a_program_raises_ends_the_simulation() -> None:
     network = VirtualNetwork()
 
-    def run(script: Script) -> None:
+    def run_program(script: Script) -> None:
         script.sleep(1.0)
         raise ZeroDivisionError("as programs do")
 
-    script = Script(network, run)
+    script = Script(network, run_program)
     script.begin(0.0)
     with pytest.raises(ZeroDivisionError, match="as programs do"):
         network.run(stop=lambda: script.done)

@@ -12,7 +12,7 @@ from statistics import mean
 
 from olaflab.model import library
 from olaflab.model.library import native_arrays
-from olaflab.model.run import Result, run
+from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import Scenario
 from olafswitch import cache, toolchain
 from olafswitch.errors import MissingTool, OlafError, Problem
@@ -93,7 +93,7 @@ def compare_models(
     program = _build_program(progress)
     library.load_library()
     begin = time.process_time()
-    ours = run(scenario, duration, warm_up=warm_up)
+    ours = run_simulation(scenario, duration, warm_up=warm_up)
     seconds = time.process_time() - begin
     progress(f"{name}: {ours.generated} updates in ns-3")
     return Ns3Comparison(name, ours, _in_ns3(program, scenario, duration, warm_up), seconds)
@@ -143,7 +143,7 @@ def _build_program(progress: Callable[[str], None]) -> Path:
             *(str(one) for one in libraries),
             f"-Wl,-rpath,{home / 'lib64'}",
         ]
-        toolchain.run(command, where="compiling the scenario for ns-3")
+        toolchain.run_tool(command, where="compiling the scenario for ns-3")
 
     headers = sorted(library.NATIVE.glob("*.h"))
     key = cache.digest(
