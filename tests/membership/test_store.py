@@ -138,7 +138,7 @@ def test_rows_of_a_dead_leader_are_added_from_the_log(etcd: Etcd, monkeypatch: p
         raise OlafError("the connection is lost")
 
     with monkeypatch.context() as patch:
-        patch.setattr(first, "_apply", lost)
+        patch.setattr(first, "_apply_log", lost)
         assert first.finish(rows) == 1
     second = EtcdStore(etcd, "behind", StandingStore(0))
     assert second.rows() == (1, rows)
