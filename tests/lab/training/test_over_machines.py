@@ -37,7 +37,7 @@ PLAN = plans.ReplicaPlan(
 def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
     """The testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
     text = over_machines(
-        plans.make_testbed(PLAN, "nic").text, "software", 3,
+        plans.make_testbed(PLAN, "unix").text.replace("transport: unix", "transport: nic"), "software", 3,
         *((f"  - name: {name}\n", f"  - name: {name}\n    machine: m{place}\n")
           for place, name in enumerate(("root", "tor1", "tor2"), 1)),
         ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}\n"

@@ -58,7 +58,7 @@ def test_a_training_repeats_and_ends_at_its_goal(make: Callable[[int], DelayedLe
 
 @pytest.mark.parametrize(
     "module, name, goal, gradients",
-    [("hopper", "ProximalPolicy", 40.0, 1200), ("cheetah", "Deterministic", -1000.0, 200)],
+    [("hopper", "HopperPolicy", 40.0, 1200), ("cheetah", "Deterministic", -1000.0, 200)],
 )
 def test_mujocos_trainings_repeat_and_end_at_their_goals(
     module: str,

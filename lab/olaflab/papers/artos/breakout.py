@@ -53,7 +53,7 @@ class BreakoutPolicy:
         self._learnt += 1
         for _ in range(_EPOCHS):
             for part in torch.randperm(ACTORS * STEPS).split(_ROWS):
-                self._update_weights(rows.part(part))
+                self._update_weights(rows.select_rows(part))
 
     def score(self) -> float:
         """Algorithm."""

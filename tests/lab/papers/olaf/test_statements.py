@@ -42,7 +42,7 @@ class StatementTwin:
     def __init__(self) -> None:
         self.trained = 0
 
-    def train(self, queue: Any, plan: Any) -> TwinRun:
+    def train_queue(self, queue: Any, plan: Any) -> TwinRun:
         self.trained += 1
         policy = plan.policy(np.zeros(4, np.float32), Segments(4, 1))
         factor = float(policy.rate) / RATE

@@ -131,7 +131,7 @@ def test_figure_8_trains_every_queue_once_a_seed(tmp_path: Path, monkeypatch: py
     queues = []
 
     class Twin:
-        def train(self, queue: Any, plan: Any) -> TwinRun:
+        def train_queue(self, queue: Any, plan: Any) -> TwinRun:
             queues.append((queue, plan.control))
             rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
             return TwinRun(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
