@@ -37,12 +37,11 @@ PLAN = plans.ReplicaPlan(
 def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
     """The testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
     text = over_machines(
-        plans.make_testbed(PLAN, "unix").text.replace("transport: unix", "transport: nic"), "software", 3,
+        plans.make_testbed(PLAN, "unix").text, "software", 3,
         *((f"  - name: {name}\n", f"  - name: {name}\n    machine: m{place}\n")
           for place, name in enumerate(("root", "tor1", "tor2"), 1)),
         ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}\n"
          "      - {number: 2, name: rack2, transport: nic, path: cable2}"),
-        ("name: ps, transport: nic}", "name: ps, transport: unix}"),
         *((f"name: up{n}}}", f"name: up{n}, transport: nic, path: cable{n}}}") for n in (1, 2)),
         *((f"root.rack{n}], rate: 10 Gb/s, delay: 1 us}}", f"root.rack{n}]}}") for n in (1, 2)),
         *changes,
