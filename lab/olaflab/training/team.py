@@ -176,6 +176,7 @@ class WorkerProcesses:
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
         self._shared = {name for job in jobs for name in (job.ring, job.pool, job.gate) if name}
+        self._shared |= {f"{job.pool}.pool" for job in jobs if job.pool}
         self.counters = {job.worker.name: WorkerCounters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []
