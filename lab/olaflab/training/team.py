@@ -175,8 +175,9 @@ class WorkerProcesses:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
-        self._shared = {name for job in jobs for name in (job.ring, job.pool, job.gate) if name}
-        self._shared |= {f"{job.pool}.pool" for job in jobs if job.pool}
+        self._shared = {job.ring for job in jobs if job.ring}
+        # A shared pool has its name from who asks for it, and a suffix.
+        self._shared |= {f"{name}.pool" for job in jobs for name in (job.pool, job.gate) if name}
         self.counters = {job.worker.name: WorkerCounters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []
