@@ -56,7 +56,17 @@ module p4_join #(
     wire               ends_early = needs && after_last && ahead <= 0;
     wire               grows = last && total > 64;
     wire               ends = over || (last && !grows);
-    wire               empty = last && !over && total == 0;
+    // What leaves in front of SPLIT is left, so only a shift that takes bytes from the beginning on can leave nothing.
+    function takes_all(input integer first);
+        integer n;
+        begin
+            takes_all = 1'b0;
+            for (n = first; n < SHIFTS; n = n + 1)
+                if (DELTAS[16*n+15] && SPLITS[16*n +: 16] == 16'd0) takes_all = 1'b1;
+        end
+    endfunction
+    localparam         TAKES_ALL = takes_all(0);
+    wire               empty = TAKES_ALL && last && !over && total == 0;
     wire               send = go && !drop && !skip && !empty;
     wire               more = go && !drop && !skip && !over && grows;
     wire               next = go && !more;
