@@ -42,6 +42,9 @@ def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
           for place, name in enumerate(("root", "tor1", "tor2"), 1)),
         ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}\n"
          "      - {number: 2, name: rack2, transport: nic, path: cable2}"),
+        *((f"{{numbers: {n}01-{n}02, name: host, transport: unix}}",
+           f"{{number: {n}01, name: host{n}01, transport: nic, path: host{n}01}}\n"
+           f"      - {{number: {n}02, name: host{n}02, transport: nic, path: host{n}02}}") for n in (1, 2)),
         *((f"name: up{n}}}", f"name: up{n}, transport: nic, path: cable{n}}}") for n in (1, 2)),
         *((f"root.rack{n}], rate: 10 Gb/s, delay: 1 us}}", f"root.rack{n}]}}") for n in (1, 2)),
         *changes,
