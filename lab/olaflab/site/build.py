@@ -26,7 +26,7 @@ _SETTINGS: Mapping[str, Any] = {
     "include_patterns": [*contents.PATTERNS],
     # Anchors of headings as GitHub makes them, so that the same links hold in both places.
     "myst_heading_anchors": 4,
-    "myst_enable_extensions": ["colon_fence"],
+    "myst_enable_extensions": ["colon_fence", "html_image"],
     # All pages are listed below the front page's text; a package has its modules' classes too.
     "suppress_warnings": ["myst.header", "ref.python"],
     "autodoc_mock_imports": ["torch", "ray", "gymnasium", "zmq", "transformers", "vllm"],
