@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
+from tests.ray_cluster import start_ray
 from tests.testnet import EnginePort, QueueEngine, weights_of
 
 ray = pytest.importorskip("ray")
@@ -20,10 +20,8 @@ pytest.importorskip("ray.rllib.algorithms.ppo")
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Any:
-    environment = {"env_vars": {"PYTHONPATH": str(Path(__file__).parents[1])}}
-    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, runtime_env=environment)
-    yield
-    ray.shutdown()
+    with start_ray(processors=3):
+        yield
 
 
 def ppo(learner: type, settings: dict[str, str], learners: int) -> Any:

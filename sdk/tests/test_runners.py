@@ -15,15 +15,13 @@ import pytest
 
 from olaf.elastic import Learners, Ledger, Processes
 from olaf.errors import LearnerFailed
+from tests.ray_cluster import start_ray
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    environment = {"env_vars": {"PYTHONPATH": str(Path(__file__).parents[1])}}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment)
-    yield
-    ray.shutdown()
+    with start_ray(processors=2):
+        yield
 
 
 @pytest.fixture(params=["processes", "tasks"])
