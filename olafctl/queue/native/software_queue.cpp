@@ -31,7 +31,7 @@ static_assert(Buffer::kHeadroom >= OLAF_SHIM_BYTES);
 const olaf::Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS,
                                          OLAF_ADDER_LATENCY};
 
-int64_t beats(size_t length) { return olaf::Beats(int64_t(length)); }
+int64_t beats(size_t length) { return olaf::Beats(length); }
 
 }  // namespace
 
@@ -63,24 +63,25 @@ struct olaf_queue {
     int64_t last_left = kNever;         // when the last update had left
     bool updates_turn = false;          // where both wait
     bool decision_known = false;        // of the first of the source
-    Frame taken{};
+    Buffer *taken = nullptr;
     size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
     olaf::Fifo<Settled> settled;
     olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;
 
-    // The next time at which something happens; kNever for never.
-    int64_t next() {
-        int64_t time = kNever;
-        const auto either = [&time](int64_t other) {
-            if (other != kNever && (time == kNever || other < time)) time = other;
-        };
-        if (!source.empty()) either(decided());
-        either(update_begins());
-        either(bypass_begins());
-        if (combiner.timed.left_at() != kNever) either(combiner.timed.left_at());
-        if (unmarked) either(done[done.size() - unmarked].status);
-        return time;
+    // When each thing happens next, and the first of them; kNever for never.
+    struct Due {
+        int64_t arrival, update, bypass, first;
+    };
+
+    Due due() {
+        Due due{source.empty() ? kNever : decided(), update_begins(), bypass_begins(), kNever};
+        const int64_t status = unmarked ? done[done.size() - unmarked].status : kNever;
+        uint64_t first = uint64_t(kNever);  // without a sign, later than all times
+        for (const int64_t time : {due.arrival, due.update, due.bypass, combiner.timed.left_at(), status})
+            first = std::min(first, uint64_t(time));
+        due.first = int64_t(first);
+        return due;
     }
 
     // When the first frame of the source is decided.
@@ -112,25 +113,25 @@ struct olaf_queue {
 
     // Everything that happens before `end`.
     void run(int64_t end) {
-        for (int64_t time = next(); time != kNever && time < end; time = next()) happen(time);
+        for (Due next = due(); next.first != kNever && next.first < end; next = due()) happen(next);
         now = std::max(now, end);
     }
 
-    // What happens next, at `time`.
-    void happen(int64_t time) {
+    void happen(const Due &next) {
+        const int64_t time = next.first;
         now = std::max(now, time);
         mark(time);
-        if (const int64_t left = combiner.timed.left_at(); left != kNever && left <= time) {
-            last_left = left;
-            leaving.push_back(left + kLeft);
+        const bool leaves = combiner.timed.left_at() == time, arrives = next.arrival == time;
+        if (leaves) {
+            last_left = time;
+            leaving.push_back(time + kLeft);
             combiner.timed.Release(time);
         }
-        const bool arrives = !source.empty() && decided() <= time;
         if (arrives && source.front().user.kind != OLAF_KIND_UPDATE)
             arrive(time);
-        else if (const int64_t update = update_begins(); update != kNever && update <= time)
+        else if ((leaves ? update_begins() : next.update) == time)
             send(time);
-        else if (const int64_t other = bypass_begins(); other != kNever && other <= time)
+        else if (next.bypass == time)
             pass(time);
         else if (arrives)
             arrive(time);
@@ -168,7 +169,7 @@ struct olaf_queue {
     }
 
     void pass(int64_t time) {
-        Frame frame = bypass.front();
+        Frame &frame = done.push_back(bypass.front());
         bypass.pop_front();
         const int64_t length = beats(frame.length);
         bypass_beats -= length;
@@ -179,11 +180,10 @@ struct olaf_queue {
         frame.status = time + kBypassStatus;
         ++unmarked;
         combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(length));
-        done.push_back(frame);
     }
 
     void arrive(int64_t time) {
-        const Frame frame = source.front();
+        const Frame &frame = source.front();
         source.pop_front();
         decision_known = false;
         const uint8_t *bytes = frame.bytes ? frame.bytes->frame() : borrowed;
@@ -223,14 +223,14 @@ struct olaf_queue {
         if (bytes) bytes->Copy(frame, length);
         source.push_back({user, bytes, length, cycle + kBypassLead, 0});
         borrowed = frame;
-        while (at_once && !source.empty()) happen(next());
+        while (at_once && !source.empty()) happen(due());
     }
 
-    bool waiting() { return next() != kNever || (!done.empty() && done.back().last >= now); }
+    bool waiting() { return due().first != kNever || (!done.empty() && done.back().last >= now); }
 
     // When everything will have happened that can be seen, or something happens next; kNever for never.
     int64_t next_step() {
-        const int64_t time = next();
+        const int64_t time = due().first;
         if (time != kNever || done.empty() || done.back().last < now) return time;
         return done.back().last + 1;
     }
@@ -284,22 +284,22 @@ struct olaf_queue {
     }
 
     size_t take(olaf_tuser *user, uint8_t **frame, uint64_t *first, uint64_t *last) {
-        if (taken.bytes) combiner.buffers.Give(taken.bytes);
-        taken.bytes = nullptr;
+        if (taken) combiner.buffers.Give(std::exchange(taken, nullptr));
         if (done.empty() || done.front().last >= now) return 0;
-        taken = done.front();
+        const Frame &left = done.front();
         done.pop_front();
-        if (taken.update) {
+        if (left.update) {
             combiner.Count(OLAF_REGISTER_OUT_UPDATES);
         } else {
             combiner.Count(OLAF_REGISTER_OUT_BYPASS);
             --registers.other_frames;
         }
-        *user = taken.user;
-        *frame = taken.bytes->frame();
-        *first = uint64_t(taken.first);
-        *last = uint64_t(taken.last);
-        return taken.length;
+        taken = left.bytes;
+        *user = left.user;
+        *frame = taken->frame();
+        *first = uint64_t(left.first);
+        *last = uint64_t(left.last);
+        return left.length;
     }
 };
 

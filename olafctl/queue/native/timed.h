@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastInputCycles = 4;
 constexpr std::int64_t kPipelineCycles = 3 + 4 + 1;
 constexpr int kRateBits = 32;
 
-inline std::int64_t Beats(std::int64_t size) { return (size + kBeatBytes - 1) / kBeatBytes; }
+inline std::int64_t Beats(std::uint64_t size) { return (size + kBeatBytes - 1) / kBeatBytes; }
 
 // What comes within a cycle is taken as if it came at the cycle's beginning. All times but those of `Sent`
 // are kPipelineCycles earlier or less than in the Verilog: nothing outside sees them.
