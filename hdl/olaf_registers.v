@@ -165,7 +165,7 @@ module olaf_registers #(
     assign s_axil_awready = write;
     assign s_axil_wready = write;
     assign do_command = write && write_addr == 12'h070 && s_axil_wstrb[0];
-    assign command = s_axil_wdata[7:0];
+    assign command = s_axil_wdata[7:0] & {8{~|(s_axil_wdata[31:8] & mask[31:8])}};   // with more bits it is none
     wire do_clear = write && write_addr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
     wire do_snapshot = write && write_addr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
 

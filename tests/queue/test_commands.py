@@ -85,15 +85,19 @@ def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> N
 @pytest.mark.parametrize("bit", range(32))
 def test_no_bit_of_a_command_is_left_unread(queue: QueueModel, bit: int) -> None:
     one = 1 << bit
+    ranged = (Command.SET, Command.FBCAST, Command.RESET)
     if bit >= 4:
-        assert give(queue, Command.SET, one, 15) == give(queue, Command.GET, one, 0) == 1
-        assert give(queue, Command.SET, 0, one) == give(queue, Command.SET, 0, one | 15) == 1
-    if bit >= 16:
-        assert give(queue, Command.SET, 0, 15, set_threshold=one | 1) == 1
-        queue.registers.write("set_threshold", 1)
+        assert all(give(queue, code, 0, one) == give(queue, code, 0, one | 15) == 1 for code in ranged)
+        assert all(give(queue, code, one, one | 15) == give(queue, code, one, 15) == 1 for code in ranged)
+        assert give(queue, Command.GET, one, one) == 1
+    for name, usual in (("set_threshold", 1), ("set_stale_bound", 0)) if bit >= 16 else ():
+        assert give(queue, Command.SET, 0, 15, **{name: one | usual}) == 1
+        queue.registers.write(name, usual)
     if bit not in (0, 1, 8):
         assert give(queue, Command.SET, 0, 15, set_mode=one) == 1
         queue.registers.write("set_mode", 0)
-    if 3 <= bit < 8:
-        assert give(queue, one | Command.SET, 0, 15) == 1
+    for code in Command:
+        if one | code not in tuple(Command):
+            assert give(queue, one | code, 0, 15) == 1
+        assert give(queue, Command.GET, 0, 0) == 0
     assert queue.registers.settings_of(0) == IndexSettings()

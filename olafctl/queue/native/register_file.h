@@ -45,7 +45,7 @@ class RegisterFile {
                 if (given & 1) Snapshot(now);
                 break;
             case OLAF_REGISTER_COMMAND:
-                if (mask & 0xff) Request(given & 0xff);
+                if (mask & 0xff) Request(given);
                 break;
             case OLAF_REGISTER_RATE:
             case OLAF_REGISTER_HOLD:
