@@ -202,6 +202,28 @@ def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) ->
     assert got[-1].last - got[0].first + 1 == 300
 
 
+def test_groups_alone_never_fill_the_store(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = connect_ends(this)
+    last = (1 << 11) - 1
+    set_group(this, last, 0, [ReplicatorMember(7), ReplicatorMember(9)])
+    for _ in range(1200):
+        source.send(bytes(60), [5, 0, last, 0, 0])
+    this.run_cycles(2600)
+    assert len(sink.frames()) == 2400
+
+
+def test_no_port_has_the_number_0_and_no_group_one_beyond_the_table(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = connect_ends(this)
+    this["port_numbers"] = PORT_NUMBERS[0]
+    set_group(this, 0, 0, [ReplicatorMember(7)])
+    for user in ([5, 0, 0, 0, 0], [5, 7, 1 << 11, 0, 0]):
+        source.send(bytes(60), user)
+    counted = count_pulses(this, 100)
+    assert not sink.frames() and counted["dropped_port"] == counted["dropped_group"] == 1
+
+
 def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)
