@@ -1,7 +1,6 @@
 """An etcd of one's own, and a relay in front of it that can be cut as a network is."""
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from olafctl.daemon.etcd.client import Etcd
 from olafswitch.errors import MissingTool, OlafError, Problem
+from olaftest.ports import find_free_tcp_ports
 
 _DEADLINE = 60.0
 _LOOPBACK = "127.0.0.1"
@@ -29,8 +29,9 @@ class EtcdCluster:
         self._folder = folder
         self._tls = tls
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self.endpoints = [f"{host}:{_free_port(host)}" for _ in range(size)]
-        peers = [f"http://127.0.0.1:{_free_port(_LOOPBACK)}" for _ in range(size)]
+        ports = find_free_tcp_ports(2 * size, host)
+        self.endpoints = [f"{host}:{port}" for port in ports[:size]]
+        peers = [f"http://{host}:{port}" for port in ports[size:]]
         self._common = ["--unsafe-no-fsync", "--initial-cluster"]
         self._common.append(",".join(f"m{number}={peer}" for number, peer in enumerate(peers)))
         if tls is not None:
@@ -106,8 +107,3 @@ def running_etcd(*, tls: Path | None = None) -> Iterator[str]:
     """The endpoint of a :func:`cluster` of one."""
     with running_cluster(1, tls=tls) as one:
         yield one.endpoints[0]
-
-
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0)) as server:
-        return int(server.getsockname()[1])
