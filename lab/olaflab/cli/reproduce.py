@@ -19,7 +19,7 @@ _NEEDS = "pip install './sdk[remote]' './lab[train,atari]'"
 
 
 class Unmeasured(OlafError):
-    """A requested figure has no committed points: only a run on a machine gives it."""
+    """A figure has no committed points: a measurement of a machine, or a training that was not kept."""
 
     exit_code = 4
 
@@ -72,8 +72,8 @@ def command(
     SDK and the extra [train].
 
     With --check every title, statement, verdict and digit must be the committed one; where --seeds, --length
-    or --trainings draw other numbers, these must agree within their intervals. A named figure without
-    committed points is a measurement of a machine: the exit code is then 4.
+    or --trainings draw other numbers, these must agree within their intervals. Where a figure has no
+    committed points, as measurements of a machine may have none, nothing is compared: the exit code is 4.
 
     \b
       olaflab reproduce olaf table2
@@ -91,13 +91,13 @@ def command(
             raise BadInput(Problem(f"{unknown[0]} is not a figure of {paper}", remedy=remedy))
         kept = committed.load_points()
         found: dict[Figure, Points] = {}
-        without: list[str] = []
+        without: list[Figure] = []
         for one in (each for name, each in known.items() if not names or name in names):
             began = time.monotonic()
             effort = Effort(partial(_log_step, one.name), seeds, length, runs, kept)
             its = find_points(one, effort, trainings)
             if its is None:
-                without.append(one.name)
+                without.append(one)
                 continue
             found[one] = its
             log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
@@ -116,7 +116,7 @@ def command(
         }
         _check_sections(sections, committed.load_sections(), set(known), drawn)
     if without:
-        _report_unmeasured(without, requested=bool(names))
+        _report_unmeasured(without, requested=bool(names) or check)
 
 
 def _committed_folder(output: Path | None) -> Path:
@@ -169,9 +169,17 @@ def _check_sections(
     click.echo(f"\n{len(sections)} figures agree with the committed ones", err=True)
 
 
-def _report_unmeasured(names: list[str], *, requested: bool) -> None:
-    """Name the figures without committed points. Raises Unmeasured where they were requested by name."""
-    what = "no committed points: it is measured on the machine it runs on"
+def _report_unmeasured(figures: "list[Figure]", *, requested: bool) -> None:
+    """Name the figures without committed points. Raises Unmeasured where they were requested or checked."""
+    kinds = {"machine": "a measurement of a machine", "training": "a training"}
     if requested:
-        raise Unmeasured(*(Problem(what, name, "run it with --trainings") for name in names))
-    click.echo(f"without committed points, measured with --trainings: {', '.join(names)}", err=True)
+        raise Unmeasured(
+            *(
+                Problem(
+                    f"is {kinds[one.cost]}, without committed points", one.name, "run it with --trainings"
+                )
+                for one in figures
+            )
+        )
+    names = ", ".join(one.name for one in figures)
+    click.echo(f"without committed points, made with --trainings: {names}", err=True)

@@ -51,11 +51,20 @@ def load_items(paper: str) -> Sequence[Item]:
 
 
 def fill_page(paper: str, text: str) -> str:
-    """Write a paper's list of items into its place on the page. Raises ValueError without a place."""
+    """Write a paper's items into their place on the page: a table, then in a line what is not made.
+
+    Raises ValueError without a place.
+    """
     rows = ["| of the paper | what | here | why, or how far | made by |", "|---|---|---|---|---|"]
+    without: dict[str, list[str]] = {}
     for each in load_items(paper):
         made = ", ".join(f"`{name}`" for name in each.made)
-        rows.append(f"| {each.number} | {each.title} | {each.state} | {each.why} | {made} |")
+        if each.state == "not made" and not made:
+            without.setdefault(each.why, []).append(f"{each.number} ({each.title})")
+        else:
+            rows.append(f"| {each.number} | {each.title} | {each.state} | {each.why} | {made} |")
+    rows += ["", "Not made:"]
+    rows += [f"- {', '.join(items)}: {why}" for why, items in without.items()]
     before, rest = text.split(_BEGIN)
     _, after = rest.split(_END)
     return "\n".join([f"{before}{_BEGIN}", *rows, f"{_END}{after}"])
