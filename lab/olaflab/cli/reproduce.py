@@ -166,7 +166,8 @@ def _check_sections(
         problems += [Problem(difference, one.name, remedy) for difference in found]
     if problems:
         raise OlafError(*problems)
-    click.echo(f"\n{len(sections)} figures agree with the committed ones", err=True)
+    if sections:
+        click.echo(f"\n{len(sections)} figures agree with the committed ones", err=True)
 
 
 def _report_unmeasured(figures: "list[Figure]", *, requested: bool) -> None:
