@@ -17,6 +17,7 @@ from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.daemon import Shared, serve_deployments
+from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.site import Deployment, Site
 from olafctl.targets import processes, registry, testbeds
 from olaftest.daemon import etcd_server
@@ -73,6 +74,19 @@ def endpoint(etcd: etcd_server.EtcdCluster) -> str:
     return etcd.endpoints[0]
 
 
+def _join_late(client: DaemonClient) -> None:
+    """Join a worker as soon as the daemon leads."""
+
+    def has_joined() -> bool:
+        try:
+            client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
+        except NotLeader:
+            return False
+        return True
+
+    wait_until(has_joined)
+
+
 def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
     store: Store, file: Path, endpoint: str, run: Run, state: Path
 ) -> None:
@@ -82,7 +96,7 @@ def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
         serve_deployments([site], f"unix:{state}/d/olaf.sock", shared=shared) as server,
         DaemonClient(server.address) as client,
     ):
-        client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
+        _join_late(client)
     ended = run("status", "--json")
     report = json.loads(ended.out)
     assert (ended.code, report["drift"], report["membership_unread"]) == (1, [], f"etcd at {endpoint}")
@@ -106,7 +120,7 @@ def test_an_etcd_that_is_away_is_not_drift(
         serve_deployments([site], f"unix:{state}/d/olaf.sock", shared=Shared(etcd.endpoints)) as server,
         DaemonClient(server.address) as client,
     ):
-        client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
+        _join_late(client)
         etcd.kill(0)
         wait_until(lambda: "the store cannot be read" in run("status").out)
         report = json.loads(run("status", "--json").out)

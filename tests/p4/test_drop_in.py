@@ -17,7 +17,6 @@ from olafswitch.p4runtime.entities import TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed
 from olafswitch.p4runtime.session import Session
 from olafswitch.ports.pcap import PcapWriter
-from olaftest.ports import find_free_tcp_ports
 
 PROGRAM = Path(__file__).parents[1] / "p4runtime" / "program.p4"
 SECONDS = 60
@@ -81,6 +80,13 @@ def _read_address(output: str) -> str:
     found = re.search(r"^device \d+ at (\S+), ", output, re.M)
     assert found, output
     return found[1]
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
 
 
 def test_real_commands_and_other_files_are_not_shadowed(tmp_path: Path) -> None:
@@ -162,7 +168,7 @@ def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Pa
         (["simple_switch_grpc", "--grpc-server-addr", "127.0.0.1:0", "-i", "1@none0", program], 1, "none0"),
         (["simple_switch_grpc", "--grpc-server-addr", f"127.0.0.1:{port}", "--no-p4"], 1, "cannot listen"),
         (["simple_switch", "--thrift-port", port, "--no-p4"], 1, "cannot listen"),
-        (["simple_switch_CLI", "--thrift-port", *find_free_tcp_ports(1)], 1, "no switch answers"),
+        (["simple_switch_CLI", "--thrift-port", _free_port()], 1, "no switch answers"),
     ]
     with taken:
         for (name, *words), code, why in cases:
@@ -192,7 +198,7 @@ def test_its_file_is_run_and_pushed(commands: Path, compiled: Path, tmp_path: Pa
 
 
 def test_without_a_program_it_waits_for_one(commands: Path, compiled: Path, tmp_path: Path) -> None:
-    (port,) = find_free_tcp_ports(1)
+    port = _free_port()
     words = ["--no-p4", "--log-file", "log", "--", "--grpc-server-addr", f"0.0.0.0:{port}"]
     process = subprocess.Popen([commands / "simple_switch_grpc", *words], cwd=tmp_path)
     try:
@@ -211,7 +217,7 @@ def test_simple_switch_cli_programs_beside_a_controller(
     commands: Path, compiled: Path, tmp_path: Path
 ) -> None:
     PcapWriter(tmp_path / "in_in.pcap").close()
-    (port,) = find_free_tcp_ports(1)
+    port = _free_port()
     words = ["-i", "3@in", "--use-files", "0", "--thrift-port", port, "--device-id", "5"]
     grpc = ["--", "--grpc-server-addr", "127.0.0.1:0"]
     program = compiled / "program.json"
