@@ -90,7 +90,7 @@ def crossed(tree: Live, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         yield from regroup(tree, *_cross(tree))
         return
     if NAMED or tree.changed:
-        pytest.skip("changes the testbed, which is not the tests' own")
+        pytest.skip("needs a testbed of the tests' own, unchanged since its deploy")
     monkeypatch.setenv("OLAF_STATE", str(tree.store.folder.parent))
     found, before = group(tree), tree.testbed
     names = {port.number: port.name for port in before.ports}
