@@ -1,6 +1,7 @@
 """A training: rows are played, and learners make gradients of them in virtual time.
 
-So a run repeats exactly, whatever the machine does meanwhile.
+Times and steps repeat exactly, whatever the machine does meanwhile. Returns need not: a seed that was made
+again began alike and ended elsewhere after 50 rounds, and the cause was not found.
 """
 
 from collections.abc import Sequence
