@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -12,11 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from olafswitch.dropin.runtime_verbs import Verbs
 from olafswitch.p4 import p4config
-from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4runtime.agent import serve_devices
+from olafswitch.p4runtime.entities import Exact, Lpm, Range, TableEntry, Ternary
 from olafswitch.p4runtime.failures import P4RuntimeFailed
 from olafswitch.p4runtime.session import Session
 from olafswitch.ports.pcap import PcapWriter
+from tests.p4.parts import describe_text
+from tests.p4runtime.memory_plane import MemoryPlane
 
 PROGRAM = Path(__file__).parents[1] / "p4runtime" / "program.p4"
 SECONDS = 60
@@ -247,6 +253,8 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "mc_mgrp_create 7", "mc_mgrp_create 7", "mc_node_create 1 2 3", "mc_node_associate 7 0",
             "mirroring_add 9 5", "mirroring_add 9 4", "mirroring_get 9",
             "set_queue_rate 5", "set_queue_rate 5",
+            "pvs_add kinds 0x800", "pvs_add kinds 2048", "pvs_add kinds 7", "pvs_remove kinds 7",
+            "pvs_remove kinds 8", "pvs_get kinds", "show_pvs",
             "table_dump ternary", "show_actions", "mc_dump", "switch_info",
         )  # fmt: skip
         assert code == 0, out
@@ -257,6 +265,8 @@ def test_simple_switch_cli_programs_beside_a_controller(
         assert dumped[at + 1] == "Match key:" and "Priority: 10" in dumped[at:] and "==========" in dumped
         assert any(re.fullmatch(r"Action entry: \S+ - 0*3, 0+", line) for line in dumped), out
         assert "seen[1]= 255" in out and "frames[2]= (320 bytes, 5 packets)" in out
+        assert "0800" in dumped and "[compressed bitwidth:16]" in out
+        assert controller.value_set("kinds") == [(Exact(0x800),)]
         assert controller.is_primary
         entry = TableEntry("exact", {"address": 0x0A000001, "port": 3}, "forward", {"port": 6, "label": 1})
         assert controller.entries("exact") == {entry}
@@ -271,10 +281,11 @@ def test_simple_switch_cli_programs_beside_a_controller(
         code, out = cli(
             "table_delete_match exact 10.0.0.1 3", "table_clear ternary", "register_reset seen",
             "counter_reset frames", "mirroring_delete 9", "mc_mgrp_destroy 7", "table_reset_default exact",
-            "table_dump exact", "show_tables",
+            "table_dump exact", "show_tables", "pvs_clear kinds",
         )  # fmt: skip
         assert code == 0, out
-        assert not controller.entries("exact") and controller.register("seen")[1] == 0
+        assert not controller.value_set("kinds") and not controller.entries("exact")
+        assert controller.register("seen")[1] == 0
         wrong = {
             "table_add nowhere a 1 => 2": "no table named nowhere",
             "table_add exact forward 1 =>": "2 key fields",
@@ -283,6 +294,9 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "table_set_default exact forward 1": "takes 2 parameters, not 1",
             "set_crc16_parameters x": "set_crc16_parameters is not done: a program's hashes are fixed",
             "port_add veth9 3": "port_add is not done",
+            "pvs_add kinds 0x10000": "does not fit in the 16 bits",
+            "pvs_add kinds 1 2": "needs VALUE_SET VALUE, not 3 of them",
+            "pvs_get none": "no value set named none",
             "no_such_verb": "does not exist in BMv2's command line",
             "table_add exact forward 1 0x1000000 => 2 3": "does not fit",
             "register_read seen 99": "not below",
@@ -291,3 +305,29 @@ def test_simple_switch_cli_programs_beside_a_controller(
         errors = [line for line in out.splitlines() if line.startswith("RuntimeCmd: Error: ")]
         assert code == 1 and len(errors) == len(wrong), out
         assert all(why in error for why, error in zip(wrong.values(), errors, strict=True)), out
+
+
+def test_a_value_holds_the_fields_of_its_set_side_by_side() -> None:
+    widths, draw = (3, 12, 5, 7), random.Random(5)
+    fields = "bit<3> a; @match(ternary) bit<12> b; @match(lpm) bit<5> c; @match(range) bit<7> d;"
+    text = PROGRAM.read_text().replace("struct learn_t", f"struct four_t {{ {fields} }}\nstruct learn_t")
+    text = text.replace("value_set<bit<16>>(3) kinds", "value_set<four_t>(9) kinds")
+    text = text.replace("select(hdr.frame.kind)", "select(hdr.frame.kind[2:0], meta.value, 5w1, 7w1)")
+    plane, wanted = MemoryPlane(()), []
+    info = describe_text(preprocess_text(text, "case.p4"))
+    with (
+        serve_devices({1: plane}, "127.0.0.1:0") as agent,
+        Session.connect(agent.address, 1, election_id=1) as session,
+    ):
+        session.push(info, b"program")
+        verbs = Verbs(session)
+        for _ in range(9):
+            a, b, c, d = values = [draw.randrange(1 << bits) for bits in widths]
+            number = int("".join(f"{value:0{bits}b}" for value, bits in zip(values, widths, strict=True)), 2)
+            verbs.do("pvs_add", ["kinds", str(number)])
+            wanted.append(((Exact(a), Ternary(b, 0xFFF), Lpm(c, 5), Range(d, d)), f"{number:08x}"))
+        (held,) = plane.value_sets.values()
+        assert list(held) == [member for member, _ in wanted]
+        assert verbs.do("pvs_get", ["kinds"]) == [shown for _, shown in wanted]
+        session.set_value_set("kinds", [(Exact(1), Ternary(2, 2), None, None)])
+        assert verbs.do("pvs_get", ["kinds"]) == ["01, 0002 &&& 0002, 00/0, 00 -> 7f"]

@@ -8,17 +8,21 @@ from olafswitch.dropin.runtime_words import (
     describe_action,
     describe_call,
     describe_table,
+    describe_value_set,
     dump_entry,
     find_table_action,
     look_up,
     name_ports,
     parse_index,
     parse_key,
+    parse_member,
     parse_number,
     parse_params,
     parse_priority,
     parse_rates,
+    write_member,
 )  # fmt: skip
+from olafswitch.p4runtime.dataplane import Key
 from olafswitch.p4runtime.entities import (
     CloneSession,
     CounterData,
@@ -27,7 +31,7 @@ from olafswitch.p4runtime.entities import (
     Replica,
     TableEntry,
 )
-from olafswitch.p4runtime.program import TableInfo
+from olafswitch.p4runtime.program import TableInfo, ValueSetInfo
 from olafswitch.p4runtime.session import Session
 
 _Verb = Callable[[Sequence[str]], Iterable[str]]
@@ -47,7 +51,7 @@ class Verbs:
         """The nodes that each group got here."""
         self._said: set[str] = set()
         self.verbs: dict[str, tuple[str, int, _Verb]] = {
-            "help": ("", 0, self._help),
+            "help": ("[VERB]...", 0, self._help),
             "show_tables": ("", 0, self._show_tables),
             "show_actions": ("", 0, self._show_actions),
             "table_info": ("TABLE", 1, self._table_info),
@@ -72,6 +76,11 @@ class Verbs:
             "meter_get_rates": ("METER INDEX", 2, self._meter_get),
             "meter_set_rates": ("METER INDEX RATE:BURST RATE:BURST", 4, self._meter_set),
             "meter_array_set_rates": ("METER RATE:BURST RATE:BURST", 3, self._meter_set_all),
+            "show_pvs": ("", 0, self._show_value_sets),
+            "pvs_add": ("VALUE_SET VALUE", 2, self._value_add),
+            "pvs_remove": ("VALUE_SET VALUE", 2, self._value_remove),
+            "pvs_get": ("VALUE_SET", 1, self._value_get),
+            "pvs_clear": ("VALUE_SET", 1, self._value_clear),
             "mirroring_add": ("SESSION PORT", 2, self._mirroring_add),
             "mirroring_add_mc": ("SESSION GROUP", 2, self._mirroring_add_group),
             "mirroring_delete": ("SESSION", 1, self._mirroring_delete),
@@ -99,13 +108,15 @@ class Verbs:
         if verb not in self.verbs:
             raise ValueError(f"{verb} does not exist in BMv2's command line; help lists what does")
         form, least, call = self.verbs[verb]
-        if len(words) < least:
-            raise ValueError(f"{verb} needs {form}")
+        most = len(words) if "..." in form else len(form.split())
+        if not least <= len(words) <= most:
+            raise ValueError(f"{verb} needs {form or 'no words'}, not {len(words)} of them")
         return list(call(words))
 
     def _help(self, words: Sequence[str]) -> Iterator[str]:
         for verb, (form, _, _) in self.verbs.items():
-            yield f"{verb} {form}".rstrip()
+            if verb in words or not words:
+                yield f"{verb} {form}".rstrip()
 
     # Tables
 
@@ -294,6 +305,36 @@ class Verbs:
         cells = look_up(self._session.program.meter_named, words[0]).size
         self._session.set_meter(words[0], range(cells), parse_rates(words[1:]))
         yield f"{cells} cells have been written"
+
+    # Value sets
+
+    def _show_value_sets(self, words: Sequence[str]) -> Iterator[str]:
+        yield from sorted(map(describe_value_set, self._session.program.value_sets.values()))
+
+    def _value_set(self, name: str) -> ValueSetInfo:
+        return look_up(self._session.program.value_set_named, name)
+
+    def _value_add(self, words: Sequence[str]) -> Iterator[str]:
+        member = parse_member(self._value_set(words[0]), words[1])
+        members = self._session.value_set(words[0])
+        return self._set_values(words[0], members if member in members else [*members, member])
+
+    def _value_remove(self, words: Sequence[str]) -> Iterator[str]:
+        member = parse_member(self._value_set(words[0]), words[1])
+        members = self._session.value_set(words[0])
+        return self._set_values(words[0], [each for each in members if each != member])
+
+    def _set_values(self, name: str, members: Sequence[Key]) -> Iterator[str]:
+        self._session.set_value_set(name, members)
+        yield f"{name} holds {len(members)} values"
+
+    def _value_get(self, words: Sequence[str]) -> Iterator[str]:
+        value_set = self._value_set(words[0])
+        for member in self._session.value_set(words[0]):
+            yield write_member(value_set, member)
+
+    def _value_clear(self, words: Sequence[str]) -> Iterator[str]:
+        return self._set_values(words[0], ())
 
     # Replication
 

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from olafswitch.p4runtime.dataplane import Key
 from olafswitch.p4runtime.entities import (
     Exact,
     Lpm,
@@ -15,7 +16,7 @@ from olafswitch.p4runtime.entities import (
     TableEntry,
     Ternary,
 )
-from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, TableInfo
+from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, TableInfo, ValueSetInfo
 
 _TOP = (1 << 31) - 1  # BMv2's smallest number is the first entry, P4Runtime's the last
 _T = TypeVar("_T")
@@ -23,7 +24,6 @@ WITHOUT_EFFECT = {
     **dict.fromkeys(("set_queue_rate", "set_queue_depth"), "no port has a queue, a frame leaves at once"),
 }
 _PROFILES = "action profiles are written over P4Runtime"
-_VALUE_SETS = "value sets are written over P4Runtime"
 _FIXED_PORTS = "a switch's ports are those of its -i options"
 _HASHES = "a program's hashes are fixed when it is compiled"
 REFUSED = {
@@ -36,7 +36,6 @@ REFUSED = {
         "table_indirect_set_default", "table_indirect_set_default_with_group", "table_indirect_reset_default",
         "table_dump_member", "table_dump_group", "act_prof_dump", "act_prof_dump_member",
         "act_prof_dump_group"), _PROFILES),
-    **dict.fromkeys(("pvs_add", "pvs_remove", "pvs_get", "pvs_clear", "show_pvs"), _VALUE_SETS),
     **dict.fromkeys(("port_add", "port_remove", "show_ports"), _FIXED_PORTS),
     **dict.fromkeys(("set_crc16_parameters", "set_crc32_parameters", "set_toeplitz_hash_key"), _HASHES),
     **dict.fromkeys(("get_time_elapsed", "get_time_since_epoch"), "the switch's clock is not read"),
@@ -113,6 +112,35 @@ def _write_match(field: MatchField, match: Match | int | None) -> str:
 def describe_table(table: TableInfo) -> str:
     fields = ", ".join(f"{field.name}({field.kind.name.lower()}, {field.bits})" for field in table.fields)
     return f"{table.name} [{fields}]"
+
+
+def describe_value_set(value_set: ValueSetInfo) -> str:
+    return f"{value_set.name:30} [compressed bitwidth:{sum(field.bits for field in value_set.fields)}]"
+
+
+def parse_member(value_set: ValueSetInfo, word: str) -> Key:
+    """Read one number, the values of all fields side by side, the first in the highest bits."""
+    left = parse_number(word)
+    if left >> (bits := sum(field.bits for field in value_set.fields)):
+        raise ValueError(f"{word} does not fit in the {bits} bits of value set {value_set.alias}")
+    member: list[Match] = []
+    for field in reversed(value_set.fields):
+        full = (1 << field.bits) - 1
+        value, left = left & full, left >> field.bits
+        second = {MatchKind.LPM: (field.bits,), MatchKind.TERNARY: (full,), MatchKind.RANGE: (value,)}
+        member.append(field.kind.match(value, *second.get(field.kind, ())))
+    return tuple(reversed(member))
+
+
+def write_member(value_set: ValueSetInfo, member: Key) -> str:
+    """A member as one number, or field by field where a controller gave it a mask."""
+    value = 0
+    for field, match in zip(value_set.fields, member, strict=True):
+        first = 0 if match is None else next(iter(vars(match).values()))
+        value = value << field.bits | first
+    if parse_member(value_set, str(value)) == member:
+        return _write_hex(value, sum(field.bits for field in value_set.fields))
+    return ", ".join(map(_write_match, value_set.fields, member))
 
 
 def look_up(lookup: Callable[[str], _T], name: str) -> _T:

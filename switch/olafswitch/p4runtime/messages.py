@@ -83,7 +83,7 @@ def _named_entry(program: ProgramInfo, plain: EntryRequest) -> TableEntry | Defa
     if plain.is_default:
         return DefaultAction(table.alias, action, params)
     names = {field.id: field.name for field in table.fields}
-    matches = {names[each[0]]: _match_from(each) for each in plain.match}
+    matches = {names[each[0]]: read_match(each) for each in plain.match}
     return TableEntry(table.alias, matches, action, params, plain.priority, member, group)
 
 
@@ -122,7 +122,7 @@ def check_match(field: MatchField, match: dp.Match | int) -> dp.Match:
     return match
 
 
-def _match_from(request: FieldRequest) -> dp.Match:
+def read_match(request: FieldRequest) -> dp.Match:
     _, kind, first, second = request
     if kind is None:
         raise ValueError("a match of an unknown kind has no typed form")

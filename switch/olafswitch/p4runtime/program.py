@@ -181,6 +181,9 @@ class ProgramInfo:
     def register_named(self, name: str) -> Array:
         return _find_named(self.registers.values(), name, "register")
 
+    def value_set_named(self, name: str) -> ValueSetInfo:
+        return _find_named(self.value_sets.values(), name, "value set")
+
     def digest_named(self, name: str) -> Digest:
         return _find_named(self.digests.values(), name, "digest")
 

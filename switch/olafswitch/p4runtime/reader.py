@@ -8,10 +8,10 @@ import grpc
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import messages
 from olafswitch.p4runtime.client import StreamClient
-from olafswitch.p4runtime.dataplane import CounterData, MeterConfig, P4Info
+from olafswitch.p4runtime.dataplane import CounterData, Key, MeterConfig, P4Info
 from olafswitch.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, failure_details
-from olafswitch.p4runtime.plain import counter_data
+from olafswitch.p4runtime.plain import counter_data, field_request
 from olafswitch.p4runtime.program import InvalidP4Info, ProgramInfo
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
@@ -140,6 +140,16 @@ class Reader:
             for e in self._read_entities(query)
         }
         return [found[index] for index in sorted(found)]
+
+    def value_set(self, name: str) -> list[Key]:
+        """Return the members of a value set, each with a match for every field; None matches all."""
+        value_set_id = self._resolve_name(self.program.value_set_named, name)
+        fields = self.program.value_sets[value_set_id].fields
+        query = p4runtime_pb2.Entity(value_set_entry={"value_set_id": value_set_id})
+        members = [each for e in self._read_entities(query) for each in e.value_set_entry.members]
+        found = [{each.field_id: messages.read_match(field_request(each)) for each in member.match}
+                 for member in members]  # fmt: skip
+        return [tuple(member.get(field.id) for field in fields) for member in found]
 
     def _call_switch(self, doing: str, call: Any, request: Any, **options: Any) -> Any:
         try:

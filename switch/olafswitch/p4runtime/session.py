@@ -21,7 +21,7 @@ from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import bytestrings, messages
 from olafswitch.p4runtime.address import Access
 from olafswitch.p4runtime.client import StreamClient, StreamEnded
-from olafswitch.p4runtime.dataplane import MeterConfig, P4Info
+from olafswitch.p4runtime.dataplane import Key, MeterConfig, P4Info
 from olafswitch.p4runtime.entities import (
     CounterData,
     DigestMessage,
@@ -32,6 +32,7 @@ from olafswitch.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, 
 from olafswitch.p4runtime.program import ProgramInfo
 from olafswitch.p4runtime.protocol import p4info_pb2, p4runtime_pb2, uint128_fields
 from olafswitch.p4runtime.reader import Reader
+from olafswitch.p4runtime.values import put_value_set
 
 _BATCH = 1000
 _ELECTIONS = 3  # attempts, when other controllers bid at the same time
@@ -262,13 +263,23 @@ class Session(Reader):
         meter_id = self._resolve_name(self.program.meter_named, name)
         self._set_cells("meter_entry", {"meter_id": meter_id, "config": vars(config)}, list(indices))
 
+    def set_value_set(self, name: str, members: Iterable[Key]) -> None:
+        """Make ``members`` the whole of a value set, each with a match for every field.
+
+        Raises BadInput for a name that the program lacks.
+        """
+        value_set_id = self._resolve_name(self.program.value_set_named, name)
+        entity = p4runtime_pb2.Entity()
+        put_value_set(entity.value_set_entry, self.program.value_sets[value_set_id], members)
+        self._write_all(Change.MODIFY, [entity], "writing")
+
     def _set_cells(self, kind: str, cell: dict[str, Any], indices: Sequence[int]) -> None:
         for start in range(0, len(indices), _BATCH):
             batch = indices[start : start + _BATCH]
             cells = [{kind: {**cell, "index": {"index": index}}} for index in batch]
             self._write_all(Change.MODIFY, cells, "writing")
 
-    def _write_all(self, change: Change, entities: Iterable[dict[str, Any]], doing: str) -> None:
+    def _write_all(self, change: Change, entities: Iterable[Any], doing: str) -> None:
         updates = [{"type": change.value, "entity": entity} for entity in entities]
         self._ask_permit()
         try:

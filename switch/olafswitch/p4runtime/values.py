@@ -1,11 +1,11 @@
 """Matches and actions put into messages, field by field: protobuf is fastest so, and entries are many."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from olafswitch.p4runtime import dataplane as dp
 from olafswitch.p4runtime.bytestrings import encode_unsigned
-from olafswitch.p4runtime.program import ActionInfo, ProgramInfo
+from olafswitch.p4runtime.program import ActionInfo, ProgramInfo, ValueSetInfo
 
 
 def put_match(message: Any, field_id: int, match: dp.Match) -> None:
@@ -22,6 +22,16 @@ def put_match(message: Any, field_id: int, match: dp.Match) -> None:
             message.range.low, message.range.high = encode_unsigned(low), encode_unsigned(high)
         case dp.Optional(value):
             message.optional.value = encode_unsigned(value)
+
+
+def put_value_set(message: Any, value_set: ValueSetInfo, members: Iterable[dp.Key]) -> None:
+    """Fill a ValueSetEntry."""
+    message.value_set_id = value_set.id
+    for key in members:
+        added = message.members.add()
+        for field, match in zip(value_set.fields, key, strict=True):
+            if match is not None:
+                put_match(added.match.add(), field.id, match)
 
 
 def put_call(message: Any, action: ActionInfo, values: Sequence[int]) -> None:

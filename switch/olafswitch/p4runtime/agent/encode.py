@@ -139,12 +139,8 @@ def encode_group(profile_id: int, group_id: int, max_size: int, members: Sequenc
 
 def value_set(value_set: ValueSetInfo, members: Sequence[Key]) -> bytes:
     """Return a ValueSetEntry."""
-    message = p4runtime_pb2.ValueSetEntry(value_set_id=value_set.id)
-    for key in members:
-        added = message.members.add()
-        for field, match in zip(value_set.fields, key, strict=True):
-            if match is not None:
-                values.put_match(added.match.add(), field.id, match)
+    message = p4runtime_pb2.ValueSetEntry()
+    values.put_value_set(message, value_set, members)
     return _encode_entity(value_set_entry=message)
 
 
