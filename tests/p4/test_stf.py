@@ -1,11 +1,12 @@
 """STF as p4c's own runner reads it: names, numbers and widths; what leaves is compared frame by frame."""
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from olafswitch.p4.compiler import Program, compile_text
-from olafswitch.p4.stf.commands import Unreadable
+from olafswitch.p4.stf.commands import Add, SetDefault, Unreadable, read_commands
 from olafswitch.p4.stf.play import play_file
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
@@ -59,6 +60,20 @@ def test_a_file_that_p4cs_runner_takes(switch: NativeSwitch, program: Program, t
     assert play_file(switch, program.p4info, text) == ""
 
 
+def test_a_name_in_quotes_may_hold_any_mark() -> None:
+    """P4Testgen writes names as the P4Info has them: a key's name is any text."""
+    draw, marks = random.Random(3), " #&:(),=<>./-*$[]x"
+    for _ in range(300):
+        table, key, action, param = ("".join(draw.choices(marks, k=draw.randint(1, 6))) for _ in range(4))
+        line = f'add "{table}" 7 "{key}":0x5&&&0xf\t"{action}"("{param}" : 3)=one # "note'
+        assert read_commands(line) == [
+            (1, Add(table, 7, ((key, "0x5&&&0xf"),), action, ((param, "3"),), "one"))
+        ]
+        assert read_commands(f'setdefault "{table}" "{action}"() # {key}') == [
+            (1, SetDefault(table, action, ()))
+        ]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -76,7 +91,7 @@ def test_a_file_that_p4cs_runner_takes(switch: NativeSwitch, program: Program, t
         ("add lpm_t k:0/9 to(p:1)", "a prefix of 9 bits, of 8"),
         ("add lpm_t k:0/-1 to(p:1)", "a prefix of -1 bits"),
         ("add exact_t k:5 to()", "given were none"),
-        ("add exact_t k:5 to(p:)", "is not NAME:VALUE"),
+        ("add exact_t k:5 to(p:)", r"a name or a number is missing before \)"),
         ("add exact_t k:5 to(p:1)\nadd exact_t k:5 to(p:2)", "table exact_t has this entry already"),
         ("add exact_t q:5 to(p:1)", "has no key q"),
         ("add exact_t k:5 from(p:1)", "has no action from"),
@@ -95,6 +110,9 @@ def test_a_file_that_p4cs_runner_takes(switch: NativeSwitch, program: Program, t
         ("packet 0 0", "non-hexadecimal|hexadecimal"),
         ("expect 0 0g", "is no frame"),
         ("remove one", "remove is not known"),
+        ("add exact_t k:5 to(p:1) = one two", "two is too much"),
+        ("check_counter hits(0) frames == 1", "frames is neither packets nor bytes"),
+        ("%", " is not known"),
     ],
 )
 def test_a_line_that_does_not_fit_is_refused_with_its_number(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from olafswitch.p4runtime.messages import check_width
 
@@ -73,9 +74,11 @@ class Unreadable(Exception):
 
 
 _PORT_BITS = 9
-_SPACED = re.compile(r"\s*(&&&|->|\.\.|[:,()/]|==|!=|<=|>=|<|>|=)\s*")
-_ACTION = re.compile(r"([\w.$\[\]]+)\((.*)\)(?:=(\w+))?")
-_COUNTER = re.compile(r"([\w.$\[\]]+)\((\$?\w+)\)(?: ?(packets|bytes)(==|!=|<=|<|>=|>)(\w+))?")
+_MARK = re.compile(r"&&&|->|\.\.|[=!<>]=|[:,()/=<>]")
+_TOKEN = re.compile(
+    rf"""\s+|\#.*|(?P<word>(?:"[^"]+"|[\w$*\[\]]|-(?!>)|\.(?!\.))+)|(?P<mark>{_MARK.pattern})"""
+)
+_CONDITIONS = ("==", "!=", "<=", "<", ">=", ">")
 _DIRECT = {
     "mirroring_add": 2, "mirroring_add_mc": 2, "mirroring_delete": 1, "mirroring_get": 1, "mc_mgrp_create": 1,
     "mc_node_create": 1, "mc_node_update": 1, "mc_node_associate": 2, "counter_read": 2, "counter_write": 4,
@@ -92,11 +95,11 @@ def read_commands(text: str) -> list[tuple[int, Command]]:
     """
     commands = []
     for number, raw in enumerate(text.splitlines(), 1):
-        words = raw.split("#", 1)[0].split(None, 1)
-        if words:
+        found = re.match(r"\s*(\w*)(.*)", raw)
+        if found and raw.strip() and not raw.lstrip().startswith("#"):
             try:
-                command = _parse_line(words[0].lower(), words[1] if len(words) > 1 else "")
-            except (ValueError, IndexError) as error:
+                command = _parse_line(found[1].lower(), found[2])
+            except ValueError as error:
                 raise Unreadable(f"line {number}: {raw.strip()}: {error}") from None
             if command is not None:
                 commands.append((number, command))
@@ -114,77 +117,134 @@ def parse_number(text: str) -> int:
         raise ValueError(f"{text!r} is not a number") from None
 
 
-def _parse_line(word: str, rest: str) -> Command | None:
-    match word:
+def _parse_line(verb: str, rest: str) -> Command | None:
+    match verb:
         case "packet":
-            port, digits = _parse_port(rest)
+            port, digits = _parse_frame(rest)
             return Send(port, bytes.fromhex(digits))
         case "expect":
-            port, digits = _parse_port(rest)
+            port, digits = _parse_frame(rest)
             if not re.fullmatch(r"[0-9a-f*]*\$?", digits):
                 raise ValueError(f"{digits} is no frame: hex digits, * and a $ at the end")
             return Expect(port, digits.rstrip("$") if digits else None, digits.endswith("$"))
         case "wait" | "no_packet":
             return None
-    if rest.count('"') % 2:
-        raise ValueError("a name's \" is missing")
-    rest = _SPACED.sub(r"\1", rest.replace('"', "").strip())
-    match word:
+    words = _Words(rest)
+    command = _parse_words(verb, words)
+    if words.left:
+        raise ValueError(f"{' '.join(words.left)} is too much")
+    return command
+
+
+def _parse_words(verb: str, words: "_Words") -> Command:
+    match verb:
         case "add":
-            return _parse_add(rest)
+            return _parse_add(words)
         case "setdefault":
-            table, call = rest.split(None, 1)
-            return SetDefault(table, *_parse_call(call)[:2])
-        case "remove" if rest.lower() == "all":
+            return SetDefault(words.take(), *_parse_call(words))
+        case "remove" if words.left and words.take().lower() == "all":
             return RemoveAll()
         case "check_counter":
-            return _parse_counter(rest)
-    if word in _DIRECT:
-        if len(rest.split()) < _DIRECT[word]:
-            raise ValueError(f"{word} needs {_DIRECT[word]} arguments")
-        return BMv2Command(word, tuple(rest.split()))
-    raise ValueError(f"{word} is not known")
+            return _parse_counter(words)
+    if verb in _DIRECT:
+        args = []
+        while words.left:
+            args.append(words.take_joined(":"))
+        if len(args) < _DIRECT[verb]:
+            raise ValueError(f"{verb} needs {_DIRECT[verb]} arguments")
+        return BMv2Command(verb, tuple(args))
+    raise ValueError(f"{verb} is not known")
 
 
-def _parse_port(rest: str) -> tuple[int, str]:
+def _parse_frame(rest: str) -> tuple[int, str]:
     """Return the port and the digits behind it."""
-    port, *digits = rest.split()
+    port, *digits = rest.partition("#")[0].split() or [""]
     check_width(parse_number(port), _PORT_BITS, "port")
     return parse_number(port), "".join(digits).lower()
 
 
-def _parse_call(text: str) -> tuple[str, Pairs, str]:
-    match = _ACTION.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not an action")
-    return match[1], _parse_pairs([part for part in match[2].split(",") if part]), match[3] or ""
+class _Words:
+    """The words and marks of a line from left to right; whatever stands in quotes is a name."""
+
+    def __init__(self, text: str) -> None:
+        self.left: list[str] = []
+        at = 0
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                raise ValueError("a name's \" is missing" if text[at] == '"' else f"{text[at]} is not known")
+            if token.lastgroup:
+                self.left.append(token[0])
+            at = token.end()
+
+    def next_is(self, *marks: str, behind: int = 0) -> bool:
+        return self.left[behind : behind + 1] in [[mark] for mark in marks]
+
+    def take(self) -> str:
+        """Take a name or a number."""
+        if not self.left or _MARK.fullmatch(self.left[0]):
+            self._miss("a name or a number")
+        return self.left.pop(0).replace('"', "")
+
+    def take_joined(self, *marks: str) -> str:
+        """Take a word, and what such marks join to it."""
+        word = self.take()
+        while self.next_is(*marks):
+            word += self.left.pop(0) + self.take()
+        return word
+
+    def take_mark(self, *marks: str) -> str:
+        if not self.next_is(*marks):
+            self._miss(" or ".join(marks))
+        return self.left.pop(0)
+
+    def _miss(self, what: str) -> NoReturn:
+        raise ValueError(f"{what} is missing" + (f" before {self.left[0]}" if self.left else ""))
+
+    def take_pair(self) -> tuple[str, str]:
+        name = self.take()
+        self.take_mark(":")
+        return name, self.take_joined("/", "&&&", "->", "..")
 
 
-def _parse_pairs(words: Sequence[str]) -> Pairs:
-    made = []
-    for word in words:
-        name, colon, value = word.rpartition(":")
-        if not colon or not value:
-            raise ValueError(f"{word!r} is not NAME:VALUE")
-        made.append((name, value))
-    if len(dict(made)) != len(made):
+def _parse_call(words: _Words) -> tuple[str, Pairs]:
+    action, args = words.take(), []
+    words.take_mark("(")
+    while not words.next_is(")"):
+        args.append(words.take_pair())
+        if not words.next_is(")"):
+            words.take_mark(",")
+    words.take_mark(")")
+    return action, _check_names(args)
+
+
+def _check_names(pairs: Sequence[tuple[str, str]]) -> Pairs:
+    if len(dict(pairs)) != len(pairs):
         raise ValueError("a name is given twice")
-    return tuple(made)
+    return tuple(pairs)
 
 
-def _parse_add(rest: str) -> Add:
-    head, bracket, tail = rest.partition("(")
-    table, *words, action = head.split()
-    priority = parse_number(words.pop(0)) if words and ":" not in words[0] else None
+def _parse_add(words: _Words) -> Add:
+    table, keys = words.take(), []
+    priority = None if words.next_is(":", "(", behind=1) else parse_number(words.take())
     check_width(priority or 0, 31, "priority")
-    name, args, label = _parse_call(action + bracket + tail)
-    return Add(table, priority, _parse_pairs(words), name, args, label)
+    while words.next_is(":", behind=1):
+        keys.append(words.take_pair())
+    call = _parse_call(words)
+    if words.next_is("="):
+        words.take_mark("=")
+        return Add(table, priority, _check_names(keys), *call, words.take())
+    return Add(table, priority, _check_names(keys), *call)
 
 
-def _parse_counter(rest: str) -> CheckCounter:
-    match = _COUNTER.fullmatch(rest)
-    if match is None:
-        raise ValueError("not a counter's check")
-    return CheckCounter(
-        match[1], match[2], match[3] or "packets", match[4] or "==", parse_number(match[5] or "0")
-    )
+def _parse_counter(words: _Words) -> CheckCounter:
+    counter = words.take()
+    words.take_mark("(")
+    index = words.take()
+    words.take_mark(")")
+    if not words.left:
+        return CheckCounter(counter, index, "packets", "==", 0)
+    unit = words.take().lower()
+    if unit not in ("packets", "bytes"):
+        raise ValueError(f"{unit} is neither packets nor bytes")
+    return CheckCounter(counter, index, unit, words.take_mark(*_CONDITIONS), parse_number(words.take()))
