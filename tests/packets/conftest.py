@@ -153,8 +153,7 @@ def _undisturbed(session: Live) -> Iterator[Live]:
     session.assert_conserved()
 
 
-def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1, merging: bool = True) -> None:
-    """Skip a test when the deployed testbed is too small for it."""
-    if slots > 1 and live.slots < slots:
+def need_slots(live: Live, slots: int) -> None:
+    """Skip a test when the deployed engine's queue has fewer slots."""
+    if live.slots < slots:
         pytest.skip(f"needs {slots} slots")
-    live.cluster(workers, clusters - 1, merging=merging)

@@ -4,7 +4,6 @@ import pytest
 from scapy.layers.inet import IP, UDP
 
 from olafctl.wire.layouts import STATUS, StatusFlag
-from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, at, gradient, update
 from tests.packets.live import Live
 
@@ -28,7 +27,6 @@ def test_an_ack_carries_waiting_updates_and_free_slots(live: Live) -> None:
     """The ACK delivers Q_n and Q_max."""
     slots = live.slots
     waiting = min(len([cluster for cluster in live.merging if cluster.workers]), slots)
-    needs(live)
     assert status_after(live, 0).status.occupancy == 0
     got = status_after(live, waiting)
     assert (got.status.occupancy, got.status.slots) == (waiting, slots)
@@ -37,13 +35,11 @@ def test_an_ack_carries_waiting_updates_and_free_slots(live: Live) -> None:
 def test_an_ack_carries_the_number_of_active_clusters(live: Live) -> None:
     """It delivers N, the number of clusters that sent within the window."""
     sending = len([cluster for cluster in live.merging if cluster.workers])
-    needs(live)
     with live.settings(active_window=LONG):
         assert status_after(live, sending).status.active_clusters == sending
 
 
 def test_a_cluster_that_is_silent_for_the_window_is_not_active(live: Live) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     with live.settings(active_window=1):
         live.exchange((worker, update(live, worker, gradient(1))))
@@ -54,7 +50,7 @@ def test_a_cluster_that_is_silent_for_the_window_is_not_active(live: Live) -> No
 def test_flags_say_full_and_congested(live: Live) -> None:
     """FULL when every slot is taken, CONGESTED when more clusters are active than there are slots."""
     slots = live.slots
-    needs(live, clusters=slots + 1)
+    live.cluster(1, slots)
     with live.settings(active_window=LONG):
         got = status_after(live, slots + 1)
     assert got.status.occupancy == slots
@@ -68,7 +64,6 @@ def test_flags_say_full_and_congested(live: Live) -> None:
 @pytest.mark.parametrize("values", [0, 1, 300])
 def test_lengths_and_checksums_of_an_ack_with_status_are_right(live: Live, values: int) -> None:
     """The status header follows the Olaf header, and every length counts it."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     sent = ack(live, worker, gradient(5, values), seq=12)
     [got] = at(live.exchange((live.server, sent)), worker)
@@ -85,7 +80,6 @@ def test_lengths_and_checksums_of_an_ack_with_status_are_right(live: Live, value
 
 def test_acks_never_wait_behind_updates(live: Live) -> None:
     """Olaf forwards them without queue interaction."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     with live.counting() as counted, live.held():
         live.exchange((worker, update(live, worker, gradient(1))))

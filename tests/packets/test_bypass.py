@@ -11,7 +11,6 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 from olafctl.membership.model import Host
-from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update, whole
 from tests.packets.live import BROADCAST, Live, udp
 
@@ -57,7 +56,6 @@ NAMES = list(frames(*(Host("h", 1, "02:00:00:00:00:01", IPv4Address("10.0.0.1"),
 @pytest.mark.parametrize("name", NAMES)
 def test_non_olaf_traffic_passes_byte_for_byte(live: Live, name: str) -> None:
     """Packets not matching any known worker or the PS bypass all model-related processing."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     sent = bytes(frames(worker, live.server)[name])
     with live.counting() as counted:
@@ -67,7 +65,6 @@ def test_non_olaf_traffic_passes_byte_for_byte(live: Live, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["udp", "tcp", "ipv6", "unicast-arp"])
 def test_the_way_back_and_between_workers_is_bypass_as_well(live: Live, name: str) -> None:
-    needs(live, workers=2, merging=False)
     first, second = live.cluster(2, merging=False).workers[:2]
     for source, destination in ((live.server, first), (first, second)):
         sent = bytes(frames(source, destination)[name])
@@ -76,7 +73,6 @@ def test_the_way_back_and_between_workers_is_bypass_as_well(live: Live, name: st
 
 def test_an_update_of_an_unknown_worker_is_ordinary_traffic(live: Live) -> None:
     """VNP4₁ first checks whether they originate from known worker nodes by matching the source IP."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     stranger = replace(worker, ip=IPv4Address("203.0.113.7"))
     sent = bytes(update(live, stranger, gradient(1)))
@@ -87,7 +83,6 @@ def test_an_update_of_an_unknown_worker_is_ordinary_traffic(live: Live) -> None:
 
 def test_an_update_to_somebody_else_is_ordinary_traffic(live: Live) -> None:
     """Only between a known worker and a known parameter server is a frame an update."""
-    needs(live, workers=2, merging=False)
     first, second = live.cluster(2, merging=False).workers[:2]
     sent = update(live, first, gradient(1))
     sent[Ether].dst, sent[IP].dst = second.mac, str(second.ip)
@@ -98,7 +93,6 @@ def test_an_update_to_somebody_else_is_ordinary_traffic(live: Live) -> None:
 
 
 def test_a_broadcast_reaches_every_port_but_its_own(live: Live) -> None:
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     sent = bytes(Ether(src=worker.mac, dst=BROADCAST) / ARP(psrc=str(worker.ip), pdst=str(live.server.ip)))
     expected = {port: [sent] for port in live.ports if port != worker.port}
@@ -106,7 +100,6 @@ def test_a_broadcast_reaches_every_port_but_its_own(live: Live) -> None:
 
 
 def test_a_vlan_tag_stays_where_it_is(live: Live) -> None:
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     sent = bytes(ethernet(worker, live.server) / Dot1Q(vlan=7) / IP() / UDP() / Raw(ODD))
     assert live.exchange((worker, sent)) == {live.server.port: [sent]}
@@ -114,7 +107,6 @@ def test_a_vlan_tag_stays_where_it_is(live: Live) -> None:
 
 def test_a_flow_is_never_reordered(live: Live) -> None:
     """Bypassing traffic keeps its order, whatever waits in the queue."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     # BMv2 itself drops what comes to an egress port at which 64 frames wait, when its threads are late.
     sent = [

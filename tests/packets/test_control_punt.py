@@ -6,14 +6,12 @@ from scapy.packet import Raw
 
 from olafctl.control import devices
 from olafctl.control.pipeline import VNP4_1, VNP4_2
-from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update, whole
 from tests.packets.live import DEADLINE, Live, udp
 
 
 @pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b""])
 def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes) -> None:
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     message = udp(worker, live.server, 20301) / Raw(action)
     message[IP].tos = live.testbed.control_tos
@@ -26,7 +24,6 @@ def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes) ->
 
 
 def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     message = update(live, worker, gradient(1))
     message[IP].tos = live.testbed.control_tos
@@ -40,7 +37,6 @@ def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
 
 def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
     """A packet-out leaves by the port it names, unchanged."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
     with devices.control_devices(live.running) as sessions:

@@ -4,7 +4,7 @@ import pytest
 
 from olafctl.queue.registers import rate_word
 from olafctl.wire.modes import Mode
-from tests.packets.conftest import needs
+from tests.packets.conftest import need_slots
 from tests.packets.frames import gradient, update
 from tests.packets.live import Live
 
@@ -14,7 +14,6 @@ PACED = 8_000_000
 
 def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     """It neither merges nor replaces: what fits leaves unchanged in order, the rest is dropped."""
-    needs(live, workers=2)
     slots = live.slots
     workers = live.cluster(2).workers[:2]
     sent = [
@@ -30,7 +29,7 @@ def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
 
 
 def test_fifo_ignores_the_reward_rule(live: Live) -> None:
-    needs(live, workers=2, slots=2)
+    need_slots(live, 2)
     first, second = live.cluster(2).workers[:2]
     sent = [update(live, first, gradient(1), reward=100.0), update(live, second, gradient(2), reward=-100.0)]
     with live.configured(mode=Mode.FIFO, reward_enable=1, reward_threshold=0):
@@ -41,7 +40,7 @@ def test_fifo_ignores_the_reward_rule(live: Live) -> None:
 
 def test_a_cluster_of_mode_fifo_merges_nothing(live: Live) -> None:
     """Beside others that do: the mode is each cluster's own."""
-    needs(live, slots=2)
+    need_slots(live, 2)
     clusters = [each for each in live.served if live.testbed.mode_of(each) is Mode.FIFO]
     workers = next((each.workers[:2] for each in clusters if len(each.workers) > 1), None)
     if workers is None:
@@ -53,7 +52,6 @@ def test_a_cluster_of_mode_fifo_merges_nothing(live: Live) -> None:
 
 
 def test_back_in_olaf_mode_updates_merge_again(live: Live) -> None:
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with live.configured(mode=Mode.FIFO):
         live.exchange((first, update(live, first, gradient(1))))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.packets.conftest import needs
 from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
@@ -10,7 +9,6 @@ from tests.packets.live import Live
 def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> None:
     """The queue only drops an incoming update if it is full and holds no update of the same cluster."""
     slots = live.slots
-    needs(live, clusters=slots + 1)
     workers = [live.cluster(1, nth).workers[0] for nth in range(slots + 1)]
     sent = [(worker, update(live, worker, gradient(nth))) for nth, worker in enumerate(workers)]
     with live.counting() as counted, live.held():
@@ -23,7 +21,6 @@ def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> No
 def test_a_full_queue_still_merges_and_replaces(live: Live) -> None:
     """When the queue is full, Olaf does not immediately drop: of a cluster that waits it aggregates."""
     slots = live.slots
-    needs(live, clusters=slots, workers=2)
     clusters = [live.cluster(2, nth) for nth in range(slots)]
     with live.counting() as counted, live.held():
         for nth, cluster in enumerate(clusters):
@@ -41,7 +38,6 @@ def test_a_full_queue_still_merges_and_replaces(live: Live) -> None:
 def test_a_congested_queue_never_holds_up_other_traffic(live: Live) -> None:
     """A full queue drops or merges, it never back-pressures the wire."""
     slots = live.slots
-    needs(live, clusters=slots + 1)
     workers = [live.cluster(1, nth).workers[0] for nth in range(slots + 1)]
     with live.held():
         for round_ in range(5):
@@ -55,7 +51,6 @@ def test_a_congested_queue_never_holds_up_other_traffic(live: Live) -> None:
 
 @pytest.mark.parametrize("values", [0, 1, 16, 17])
 def test_every_update_that_was_appended_leaves(live: Live, values: int) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     sent = update(live, worker, gradient(1, values))
     with live.held():

@@ -7,7 +7,6 @@ from scapy.packet import Packet
 
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Refusal
-from tests.packets.conftest import needs
 from tests.packets.frames import ack, at, gradient, update, whole
 from tests.packets.live import STRANGER_MAC, Live
 
@@ -24,7 +23,6 @@ def assert_serves(live: Live) -> None:
 
 @pytest.mark.parametrize("length", [14, 20, 33, 34, 41, 42, 50, HEADERS - 1])
 def test_a_frame_cut_within_its_headers_bypasses_as_it_is(live: Live, length: int) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     cut = bytes(update(live, worker, gradient(1)))[:length]
     with live.counting() as counted:
@@ -36,7 +34,6 @@ def test_a_frame_cut_within_its_headers_bypasses_as_it_is(live: Live, length: in
 
 @pytest.mark.parametrize("length", [HEADERS, HEADERS + 1, HEADERS + 63, HEADERS + 64])
 def test_an_update_shorter_than_its_length_is_dropped(live: Live, length: int) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     cut = bytes(update(live, worker, gradient(1, 40)))[:length]
     with live.counting() as counted:
@@ -46,7 +43,6 @@ def test_an_update_shorter_than_its_length_is_dropped(live: Live, length: int) -
 
 
 def test_an_update_longer_than_its_length_is_dropped(live: Live) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     with live.counting() as counted:
         assert live.exchange((worker, bytes(update(live, worker, gradient(1))) + b"more")) == {}
@@ -55,7 +51,6 @@ def test_an_update_longer_than_its_length_is_dropped(live: Live) -> None:
 
 
 def test_an_update_larger_than_a_slot_is_counted_and_dropped(live: Live) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     values = live.testbed.root.beats * 16
     if HEADERS + values * 4 > 9036:
@@ -67,7 +62,6 @@ def test_an_update_larger_than_a_slot_is_counted_and_dropped(live: Live) -> None
 
 
 def test_an_update_of_another_length_is_counted_and_dropped(live: Live) -> None:
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     waiting = update(live, first, gradient(1, 40))
     with live.counting() as counted, live.held():
@@ -78,7 +72,6 @@ def test_an_update_of_another_length_is_counted_and_dropped(live: Live) -> None:
 
 @pytest.mark.parametrize("first_byte", [0x01, 0x21, 0xF1, 0x10, 0x13, 0x1F])
 def test_another_version_or_type_is_ordinary_traffic(live: Live, first_byte: int) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     frame = bytearray(bytes(update(live, worker, gradient(1))))
     frame[OLAF] = first_byte
@@ -109,7 +102,6 @@ def test_a_header_the_receiver_would_drop_takes_no_sum_with_it(
     live: Live, reason: Refusal, field: str, value: int
 ) -> None:
     """A good worker's update waits; the broken one has the newer gen_time and would give its header."""
-    needs(live, workers=2)
     good, bad = live.cluster(2).workers[:2]
     waiting = update(live, good, gradient(1), gen_time=100)
     broken = _broken(update(live, bad, gradient(2), gen_time=200), field, value)
@@ -125,7 +117,6 @@ def test_a_header_the_receiver_would_drop_takes_no_sum_with_it(
 @pytest.mark.parametrize("wrong", ["mac", "dport"])
 def test_a_wrong_destination_takes_no_sum_with_it(live: Live, wrong: str) -> None:
     """The newer update's header would be that of the merged frame, and its receiver would drop it."""
-    needs(live, workers=2)
     good, bad = live.cluster(2).workers[:2]
     waiting = update(live, good, gradient(1), gen_time=100)
     broken = update(live, bad, gradient(2), gen_time=200)
@@ -142,7 +133,6 @@ def test_a_wrong_destination_takes_no_sum_with_it(live: Live, wrong: str) -> Non
 @pytest.mark.parametrize("length", [34, 42, HEADERS - 1])
 def test_a_truncated_ack_gains_no_status_and_no_copies(live: Live, length: int) -> None:
     """No stale field of an earlier ACK leaks into a frame that has no Olaf header."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     live.exchange((live.server, ack(live, worker, gradient(1))))
     cut = bytes(ack(live, worker, gradient(1)))[:length]
@@ -151,7 +141,6 @@ def test_a_truncated_ack_gains_no_status_and_no_copies(live: Live, length: int) 
 
 def test_an_ack_that_carries_a_status_keeps_one_status(live: Live) -> None:
     """An ACK that crossed another engine is not made longer a second time."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     [once] = at(live.exchange((live.server, ack(live, worker, gradient(1)))), worker)
     again = once.ether

@@ -13,7 +13,7 @@ from olafctl.membership.model import Cluster, Member
 from olafctl.targets import testbeds
 from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
-from tests.packets.conftest import NAMED, needs
+from tests.packets.conftest import NAMED, need_slots
 from tests.packets.frames import Got, ack, at, gradient, update
 from tests.packets.live import DEADLINE, Live
 from tests.packets.test_several_engines import group, received, root
@@ -78,7 +78,6 @@ def regroup(live: Live, worker: Member, home: Cluster, other: Cluster, companion
 
 @pytest.fixture
 def regrouped(live: Live) -> Iterator[Move]:
-    needs(live, clusters=2, workers=2)
     home, other = live.cluster(2), live.cluster(2, 1)
     yield from regroup(live, home.workers[0], home, other, other.workers[0])
 
@@ -208,7 +207,7 @@ def test_acks_reach_a_crossed_worker_at_its_new_place_only(crossed: Move) -> Non
 
 def test_no_update_is_lost_while_a_worker_is_regrouped(regrouped: Move) -> None:
     # One update leaves while one of each cluster waits: an engine with fewer slots drops one, rightly.
-    needs(regrouped.live, slots=3)
+    need_slots(regrouped.live, 3)
     check_no_update_is_lost(regrouped)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, delivered, gradient
 from tests.packets.live import Live
 
@@ -13,7 +12,6 @@ def test_an_ack_reaches_exactly_the_members_of_its_cluster(live: Live, nth: int)
 
     Each copy is addressed to its member; nothing else arrives at any port.
     """
-    needs(live, clusters=nth + 1, merging=False)
     cluster = live.cluster(1, nth, merging=False)
     sent = ack(live, cluster.workers[0], gradient(nth))
     arrived = live.exchange((live.server, sent))
@@ -24,7 +22,6 @@ def test_an_ack_reaches_exactly_the_members_of_its_cluster(live: Live, nth: int)
 
 def test_any_member_may_get_the_parameter_servers_answer(live: Live) -> None:
     """The PS sends ACKs addressed to each cluster, not individual workers."""
-    needs(live, workers=2, merging=False)
     first, second = live.cluster(2, merging=False).workers[:2]
     reached = []
     for worker in (first, second):

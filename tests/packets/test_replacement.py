@@ -1,14 +1,13 @@
 """Replacement (OLAF §3): a newer update subsumes the unaggregated older one of the same worker."""
 
 from olafctl.wire.layouts import Flag
-from tests.packets.conftest import needs
+from tests.packets.conftest import need_slots
 from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
 
 def test_a_newer_update_replaces_the_waiting_one_of_its_worker(live: Live) -> None:
     """The acceleration engine replaces the older update in the queue by the new one."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     older = update(live, worker, gradient(1), seq=1, reward=9.0)
     newer = update(live, worker, gradient(2), seq=2, reward=1.0)
@@ -20,7 +19,6 @@ def test_a_newer_update_replaces_the_waiting_one_of_its_worker(live: Live) -> No
 
 def test_an_aggregate_is_not_replaced_by_one_of_its_workers(live: Live) -> None:
     """Replacement occurs if and only if two unaggregated models of the same worker meet in the queue."""
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     values = [gradient(nth) for nth in range(3)]
     with live.counting() as counted, live.held():
@@ -37,7 +35,7 @@ def test_an_aggregate_is_not_replaced_by_one_of_its_workers(live: Live) -> None:
 
 def test_a_replacement_keeps_its_place_in_the_queue(live: Live) -> None:
     """The new update inherits the position of the old update within the departure sequence order."""
-    needs(live, clusters=2, slots=2)
+    need_slots(live, 2)
     one, other = live.cluster(1).workers[0], live.cluster(1, 1).workers[0]
     newer, behind = update(live, one, gradient(3), seq=2), update(live, other, gradient(2))
     with live.held():
@@ -46,7 +44,6 @@ def test_a_replacement_keeps_its_place_in_the_queue(live: Live) -> None:
 
 
 def test_a_replaced_update_may_then_be_aggregated(live: Live) -> None:
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     newer, other = gradient(2), gradient(3)
     with live.held():

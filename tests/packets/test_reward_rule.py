@@ -3,7 +3,6 @@
 import pytest
 
 from olafctl.wire.frames import float_bits
-from tests.packets.conftest import needs
 from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
@@ -44,7 +43,6 @@ def test_comparable_rewards_aggregate_and_others_do_not(
     """If the difference is within a predefined threshold, the gradients are aggregated. If the incoming
     update has a higher reward surpassing the threshold, it replaces the existing one. Conversely, if the
     reward is significantly lower, Olaf drops the update."""
-    needs(live, workers=2)
     with live.counting() as counted:
         assert meet(live, 100.0, arriving) == (fate, reward)
     name = {"aggregated": "merged", "replaced": "replaced_reward", "dropped": "dropped_reward"}[fate]
@@ -53,13 +51,11 @@ def test_comparable_rewards_aggregate_and_others_do_not(
 
 @pytest.mark.parametrize(("waiting", "arriving"), [(100.0, 500.0), (100.0, -500.0)])
 def test_without_the_rule_every_reward_aggregates(live: Live, waiting: float, arriving: float) -> None:
-    needs(live, workers=2)
     assert meet(live, waiting, arriving, enable=0) == ("aggregated", max(waiting, arriving))
 
 
 def test_the_same_worker_replaces_whatever_the_rewards_are(live: Live) -> None:
     """The more recent update from the same worker subsumes the older one as it has more experience."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     newer = update(live, worker, gradient(2), reward=-1000.0)
     with live.configured(reward_enable=1, reward_threshold=float_bits(THRESHOLD)):

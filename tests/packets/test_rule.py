@@ -12,7 +12,6 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, pack_header
 from olafctl.wire.layouts import FrameType, Refusal
-from tests.packets.conftest import needs
 from tests.packets.live import STRANGER_MAC, Live
 from tests.packets.rule import UPDATES, Fate, Name, RuleFrame, Verdict, verdict
 
@@ -39,7 +38,6 @@ class Probe:
 
 
 def test_no_frame_passes_that_the_rule_refuses(live: Live) -> None:
-    needs(live, merging=False)
     _hold(live)
 
 

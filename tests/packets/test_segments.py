@@ -5,7 +5,6 @@ from scapy.layers.l2 import Ether
 
 from olafctl.membership.model import Cluster
 from olafctl.wire.layouts import TIMES, Refusal
-from tests.packets.conftest import needs
 from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
@@ -47,7 +46,6 @@ def test_a_lost_segment_leaves_the_others_as_they_are(live: Live) -> None:
 
 def test_generation_times_are_compared_across_their_wrap(live: Live) -> None:
     """0 follows 2^48 - 1 ns."""
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     frames = [
         (first, update(live, first, gradient(1), gen_time=5, seq=70)),

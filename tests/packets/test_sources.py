@@ -13,7 +13,6 @@ from olafctl.control.status import read_status
 from olafctl.targets.interface import device_name
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
-from tests.packets.conftest import needs
 from tests.packets.frames import ack, gradient, update, whole
 from tests.packets.live import BROADCAST, Live
 from tests.packets.test_several_engines import group, root
@@ -27,7 +26,6 @@ def other_ports(live: Live, port: int) -> list[int]:
 @pytest.mark.parametrize("source_port", [None, 1, 53])
 def test_an_update_in_another_worker_s_name_is_refused(live: Live, source_port: int | None) -> None:
     """From whatever port and UDP port; the worker's own next one is served."""
-    needs(live, merging=False)
     victim = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, victim.port)
     named = victim if source_port is None else replace(victim, udp_port=source_port)
@@ -46,7 +44,6 @@ def test_an_update_in_another_worker_s_name_is_refused(live: Live, source_port: 
 )
 def test_a_worker_may_not_say_that_it_speaks_for_several(live: Live, fields: dict[str, int]) -> None:
     """No engine is behind its port that could have merged anything."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     with live.counting() as counted, live.refusing() as refused:
         assert live.exchange((worker, update(live, worker, gradient(1), **fields))) == {}
@@ -55,7 +52,6 @@ def test_a_worker_may_not_say_that_it_speaks_for_several(live: Live, fields: dic
 
 def test_an_ack_in_the_server_s_name_reaches_no_host(live: Live) -> None:
     """Forged weights would otherwise go to every member."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, live.server.port)
     with live.refusing() as refused:
@@ -69,7 +65,6 @@ def test_an_ack_in_the_server_s_name_reaches_no_host(live: Live) -> None:
 @pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
     """Hosts take such a tag off, however many there are, and would believe the address under it."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     forged = whole(ack(live, worker, gradient(6)))
     forged[Ether].dst = BROADCAST
@@ -83,7 +78,6 @@ def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
 
 def test_snap_hides_nothing(live: Live) -> None:
     """Hosts may take what is in it for Ethernet II's."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     forged = bytes(whole(ack(live, worker, gradient(6))))
     hidden = bytes.fromhex("aaaa03000000") + forged[12:]
@@ -95,7 +89,6 @@ def test_snap_hides_nothing(live: Live) -> None:
 
 
 def test_status_reports_what_was_refused_and_why(live: Live) -> None:
-    needs(live, merging=False)
     before = _shown(live)
     live.send_at(live.server.port, update(live, live.cluster(1, merging=False).workers[0], gradient(9)))
     live.arrivals()
@@ -129,7 +122,6 @@ def _to_another_port(frame: Packet) -> Packet:
 @pytest.mark.parametrize("disguise", [_as_fragment, _to_another_port])
 def test_a_disguise_does_not_help(live: Live, disguise: Callable[[Packet], Packet]) -> None:
     """What bypasses the engine, a receiver's kernel would take for the server's or the worker's."""
-    needs(live, merging=False)
     worker = live.cluster(1, merging=False).workers[0]
     weights, gradients = ack(live, worker, gradient(6)), update(live, worker, gradient(6))
     with live.refusing() as refused:

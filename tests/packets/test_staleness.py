@@ -8,7 +8,6 @@ import pytest
 
 from olafctl.membership.model import Member
 from olafctl.wire.layouts import Flag
-from tests.packets.conftest import needs
 from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import Live
 from tests.packets.test_sources import other_ports
@@ -35,7 +34,6 @@ def inform(live: Live, worker: Member, **fields: int) -> None:
 )
 def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: float) -> None:
     """Only the flag of weighing shows a receiver that it weighs less."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)
@@ -48,7 +46,6 @@ def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: floa
 
 
 def test_an_update_beyond_the_bound_is_dropped_and_counted(live: Live) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)
@@ -61,7 +58,6 @@ def test_an_update_beyond_the_bound_is_dropped_and_counted(live: Live) -> None:
 
 
 def test_updates_are_weighed_before_they_are_added(live: Live) -> None:
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with ruled(live):
         inform(live, first, weights_version=NEWEST)
@@ -101,7 +97,6 @@ def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
 
 
 def test_each_segment_has_versions_of_its_own(live: Live) -> None:
-    needs(live)
     cluster = next((each for each in live.merging if each.segments > 1), None)
     if cluster is None:
         pytest.skip("needs a cluster of several segments")
@@ -119,7 +114,6 @@ def test_each_segment_has_versions_of_its_own(live: Live) -> None:
 @pytest.mark.parametrize("forgery", ["port", "epoch"])
 def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
     """From the port of a worker, or of another job: updates would be dropped for it."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)
@@ -141,7 +135,6 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
 
 def test_after_silence_updates_pass_again(live: Live) -> None:
     """A server that began again has older weights; what is dropped for that is not answered."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)

@@ -8,21 +8,19 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from olafctl.wire.layouts import Flag
-from tests.packets.conftest import needs
+from tests.packets.conftest import need_slots
 from tests.packets.frames import Got, at, gradient, update
 from tests.packets.live import Live
 
 
 def test_a_lone_update_is_forwarded_unmodified(live: Live) -> None:
     """The outgoing update is forwarded unmodified by VNP4₂ to the parameter server."""
-    needs(live)
     worker = live.cluster(1).workers[0]
     sent = update(live, worker, gradient(1), seq=9, reward=-3.5)
     assert live.exchange((worker, sent)) == {live.server.port: [bytes(sent)]}
 
 
 def test_a_udp_checksum_is_dropped_as_the_payload_may_be_summed(live: Live) -> None:
-    needs(live)
     worker = live.cluster(1).workers[0]
     sent = update(live, worker, gradient(1))
     summed = sent.copy()
@@ -34,7 +32,6 @@ def test_a_udp_checksum_is_dropped_as_the_payload_may_be_summed(live: Live) -> N
 @pytest.mark.parametrize("workers", [2, 3])
 def test_waiting_updates_of_a_cluster_are_summed_exactly(live: Live, workers: int) -> None:
     """If there are other updates from the same cluster in the queue, it is merged with the waiting update."""
-    needs(live, workers=workers)
     senders = live.cluster(workers).workers[:workers]
     values = [gradient(10 + nth) for nth in range(workers)]
     sent = [
@@ -61,7 +58,6 @@ def test_waiting_updates_of_a_cluster_are_summed_exactly(live: Live, workers: in
 
 def test_a_merged_update_is_a_correct_frame_of_its_newest_worker(live: Live) -> None:
     """Around the Olaf header it is byte for byte the frame of the newest constituent."""
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     newest = update(live, second, gradient(2), gen_time=300)
     with live.held():
@@ -73,7 +69,6 @@ def test_a_merged_update_is_a_correct_frame_of_its_newest_worker(live: Live) -> 
 
 
 def test_the_newest_is_the_one_generated_last(live: Live) -> None:
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with live.held():
         live.exchange(
@@ -86,7 +81,7 @@ def test_the_newest_is_the_one_generated_last(live: Live) -> None:
 
 def test_updates_of_different_clusters_are_never_merged(live: Live) -> None:
     """Different clusters each keep their own update, leaving in the order of their arrival."""
-    needs(live, clusters=2, slots=2)
+    need_slots(live, 2)
     one, other = live.cluster(1).workers[0], live.cluster(1, 1).workers[0]
     sent = [update(live, one, gradient(1)), update(live, other, gradient(2))]
     with live.held():
@@ -96,7 +91,6 @@ def test_updates_of_different_clusters_are_never_merged(live: Live) -> None:
 
 def test_a_full_slot_of_gradients_is_summed_to_its_last_value(live: Live) -> None:
     """An update as large as a slot holds, whose last beat is full."""
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     mtu = 1500 - 20 - 8 - 22
     values = min((live.testbed.root.beats - 1) * 16, mtu // 4)
@@ -115,7 +109,6 @@ SPECIAL = np.array([0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38, np.inf, -np.inf, 
 )
 def test_sums_of_special_values_are_those_of_numpy(live: Live, spread: Callable[..., np.ndarray]) -> None:
     """Signed zeros, subnormals, overflow, infinities and NaN, bit for bit; a NaN is the canonical one."""
-    needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     other = np.ascontiguousarray(spread(SPECIAL))
     with live.held():
@@ -129,7 +122,6 @@ def test_sums_of_special_values_are_those_of_numpy(live: Live, spread: Callable[
 
 def test_what_arrives_is_never_more_than_what_was_sent(live: Live) -> None:
     """Without a bottleneck nothing waits long enough to be lost: the counts add up to what was sent."""
-    needs(live, workers=2)
     senders = live.cluster(2).workers[:2]
     sent = [(senders[nth % 2], update(live, senders[nth % 2], gradient(nth), seq=nth)) for nth in range(20)]
     with live.counting() as counted:

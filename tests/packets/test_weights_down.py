@@ -8,7 +8,6 @@ from scapy.packet import Packet, Raw
 from olafctl.wire.frames import pack_header
 from olafctl.wire.layouts import OLAF, STATUS, Flag, FrameType
 from olafctl.wire.weights import DELTA, Codec
-from tests.packets.conftest import needs
 from tests.packets.frames import ack, gradient, whole
 from tests.packets.live import Live
 
@@ -28,7 +27,6 @@ def delta(live: Live, frame_type: FrameType = FrameType.ACK) -> tuple[Packet, by
 
 
 def test_a_delta_frame_reaches_every_member_unchanged(live: Live) -> None:
-    needs(live)
     frame, body = delta(live)
     arrived = live.exchange((live.server, frame))
     copies = [bytes(datagram.payload) for datagram in _datagrams(arrived)]
