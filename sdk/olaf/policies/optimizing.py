@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Callable, cast
 
@@ -37,9 +38,13 @@ class TorchOptimizer:
         self._optimizer = cast(torch.optim.Optimizer, maker(list(self._tensors), lr=rate))
         self._name = type(self._optimizer).__name__
 
-    def step(self, segments: range, mean: Vector, scale: float) -> None:
-        """One step of these segments, ``scale`` times as long as usual."""
+    def step(self, segments: range, mean: Vector, scale: float) -> list[int]:
+        """One step of these segments, ``scale`` times as long as usual.
+
+        Returns those whose weights or moments are not finite afterwards: they have their earlier ones again.
+        """
         tensors = self._tensors[segments.start : segments.stop]
+        before = [(tensor.clone(), self._copy_moments(tensor)) for tensor in tensors]
         gradient, place = torch.from_numpy(np.negative(mean)), 0
         for tensor in tensors:
             tensor.grad = gradient[place : place + len(tensor)]
@@ -47,8 +52,19 @@ class TorchOptimizer:
         (group,) = self._optimizer.param_groups
         group["params"], group["lr"] = tensors, self._rate * scale
         self._optimizer.step()
-        for tensor in tensors:
+        overflowed = []
+        for segment, tensor, (weights, moments) in zip(segments, tensors, before):
             tensor.grad = None
+            if all(map(_is_finite, (tensor, *self._optimizer.state[tensor].values()))):
+                continue
+            tensor.copy_(weights)
+            self._optimizer.state[tensor] = moments
+            overflowed.append(segment)
+        return overflowed
+
+    def _copy_moments(self, tensor: torch.Tensor) -> dict[str, Any]:
+        known = self._optimizer.state[tensor].items()
+        return {key: value.clone() if isinstance(value, torch.Tensor) else value for key, value in known}
 
     def state(self) -> State:
         """Each moment as one array (n,), numbers of segments as (segments,), and which have stepped."""
@@ -79,3 +95,10 @@ class TorchOptimizer:
                 _, key, *each = name.split("/")
                 part = array[segment] if each else array[self._segments.slice(segment)]
                 own[key] = torch.tensor(part)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether a tensor has finite values only, which its sum nearly always tells."""
+    if not isinstance(value, torch.Tensor):
+        return True
+    return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())

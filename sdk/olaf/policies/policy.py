@@ -3,6 +3,9 @@
 The weights w belong to the policy; an update carries the *sum* of the gradients of ``count`` worker
 updates, since the network may have merged them. Gradients ascend: w ← w + γ·g.
 
+Whatever a policy keeps is finite in binary32. An update whose sum with that overflows is refused in the
+segments where it does, and a step that overflows drops its group; what was kept before stays.
+
 Each segment of a model is a small model of its own: what follows states of "the weights" or "the global
 reward" holds for each. Segments that arrive together are one update of all of them, which has to do exactly
 what they would one by one.
@@ -15,12 +18,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Callable
 
 import numpy as np
 
+from olaf.guards import Dropped
 from olaf.transport.port import Address
-from olaf.transport.segments import Segments, Vector, representable, stretches
+from olaf.transport.segments import Segments, Vector, finite, representable, stretches
 
 
 class Deadlines:
@@ -60,6 +65,9 @@ RATE = 0.001
 BLOCK = 1 << 15
 """Values computed with at a time, so that what is in between stays in the processor's cache."""
 
+_STEEPEST = 2.0**40
+"""The largest γ at which values whose squares binary32 holds make no overflow."""
+
 State = dict[str, Vector]
 """A policy's memory as arrays, for a checkpoint."""
 
@@ -96,6 +104,53 @@ class Outcome(Enum):
     REFUSED = "refused"
 
 
+@np.errstate(all="ignore")
+def change_kept(
+    segments: Segments,
+    several: range,
+    kept: Sequence[Vector],
+    given: Vector,
+    change: Callable[[slice, Vector], None],
+    steepest: float = 1.0,
+) -> list[int]:
+    """Change what is ``kept`` (values,) of neighbouring segments by what is ``given`` for them, (n,).
+
+    ``change`` gets a place and what is given there, and scales it by at most ``steepest``. Returns the
+    segments in which the change overflowed; there all that is kept is as it was.
+
+    Where squares are finite, no sum of a few values overflows; a dot product finds that in one quick pass.
+    """
+    step, begin, overflowed = max(BLOCK // segments.size, 1), several.start * segments.size, list[int]()
+    for start in range(several.start, several.stop, step):
+        part = range(start, min(start + step, several.stop))
+        place = segments.span(part)
+        own = given[place.start - begin : place.stop - begin]
+        squares = np.dot(own, own)
+        for array in kept:
+            squares += np.dot(array[place], array[place])
+        if math.isfinite(squares) and abs(steepest) <= _STEEPEST:
+            change(place, own)
+        else:
+            overflowed += [s for s in part if not _try_change(segments.slice(s), kept, given, begin, change)]
+    return overflowed
+
+
+def _try_change(
+    place: slice,
+    kept: Sequence[Vector],
+    given: Vector,
+    begin: int,
+    change: Callable[[slice, Vector], None],
+) -> bool:
+    before = [array[place].copy() for array in kept]
+    change(place, given[place.start - begin : place.stop - begin])
+    if all(finite(array[place]) for array in kept):
+        return True
+    for array, old in zip(kept, before):
+        array[place] = old
+    return False
+
+
 class Policy(ABC):
     """One model's weights and the rule that moves them."""
 
@@ -118,6 +173,8 @@ class Policy(ABC):
         self.weights: Vector = np.array(weights, dtype="<f4")
         self.segments = segments or Segments(len(weights), 1)
         self.rate = np.float32(rate)
+        self.overflows = Dropped("sums of updates and kept values")
+        """Updates and groups of single segments that were dropped because they overflow."""
         self._deadlines = Deadlines(deadline)
 
     @abstractmethod
@@ -131,14 +188,29 @@ class Policy(ABC):
     def tick(self, now: float) -> Sequence[int]:
         """Time has passed; which segments' weights moved."""
         over = self._deadlines.passed(now)
+        dropped = set[int]()
         for segment in over:
-            self._advance_segments(range(segment, segment + 1))
+            dropped.update(self._advance_segments(range(segment, segment + 1)))
             self._deadlines.end(segment)
-        return over
+        return [segment for segment in over if segment not in dropped]
 
-    def _advance_segments(self, segments: range) -> None:
-        """Step with what waits in these neighbouring segments; only where something does."""
+    def _advance_segments(self, segments: range) -> Sequence[int]:
+        """Step with what waits in these neighbouring segments; only where something does.
+
+        Returns the segments whose step overflowed, counted; what waited there is dropped.
+        """
         raise NotImplementedError
+
+    def _drop(self, overflowed: list[int]) -> list[int]:
+        self.overflows.add(len(overflowed))
+        return overflowed
+
+    def _tell_applied(self, segments: range, overflowed: Sequence[int]) -> list[tuple[Outcome, range]]:
+        """Applied in all of them but those that overflowed."""
+        if not overflowed:
+            return [(Outcome.APPLIED, segments)]
+        outcomes = [Outcome.REFUSED if segment in overflowed else Outcome.APPLIED for segment in segments]
+        return stretches(outcomes, segments.start)
 
     def state(self) -> State:
         """Return what must outlive the process, without the weights."""
@@ -171,12 +243,14 @@ class Plain(Policy):
         self._step = np.float32(rate / workers)
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Always applied."""
-        weights = self.weights[self.segments.span(update.segments)]
-        for start in range(0, len(weights), BLOCK):
-            block = slice(start, start + BLOCK)
-            weights[block] += self._step * update.gradient[block]
-        return [(Outcome.APPLIED, update.segments)]
+        """Applied, unless it overflows."""
+
+        def move(place: slice, gradient: Vector) -> None:
+            self.weights[place] += self._step * gradient
+
+        segments, gradient = update.segments, update.gradient
+        overflowed = change_kept(self.segments, segments, [self.weights], gradient, move, float(self._step))
+        return self._tell_applied(segments, self._drop(overflowed))
 
 
 class RewardGated(Policy):
@@ -215,16 +289,25 @@ class RewardGated(Policy):
                 for reward in known
             ]
         begin = self.segments.span(update.segments).start
-        outcomes = []
+        outcomes: list[tuple[Outcome, range]] = []
         for (passing, averaged), alike in stretches(list(zip(passes, self._averaged[span])), span.start):
-            if passing:
-                place = self.segments.span(alike)
-                for start in range(place.start, place.stop, BLOCK):
-                    block = slice(start, min(start + BLOCK, place.stop))
-                    gradient = update.gradient[block.start - begin : block.stop - begin]
-                    self._move_weights(block, gradient / np.float32(update.count), times, averaged)
-                self._averaged[alike.start : alike.stop] = [True] * len(alike)
-            outcomes.append((Outcome.APPLIED if passing else Outcome.REFUSED, alike))
+            if not passing:
+                outcomes.append((Outcome.REFUSED, alike))
+                continue
+            place = self.segments.span(alike)
+            overflowed = change_kept(
+                self.segments,
+                alike,
+                [self.weights, self._average],
+                update.gradient[place.start - begin : place.stop - begin],
+                partial(self._move_weights, update.count, times, averaged),
+                float(self.rate) * times,
+            )
+            found = self._tell_applied(alike, self._drop(overflowed))
+            for outcome, part in found:
+                if outcome is Outcome.APPLIED:
+                    self._averaged[part.start : part.stop] = [True] * len(part)
+            outcomes += found
         return outcomes
 
     def state(self) -> State:
@@ -241,7 +324,8 @@ class RewardGated(Policy):
         self._average = state["average"].copy()
         self._averaged = [bool(averaged) for averaged in state["averaged"]]
 
-    def _move_weights(self, place: slice, mean: Vector, times: int, averaged: bool) -> None:
+    def _move_weights(self, count: int, times: int, averaged: bool, place: slice, gradient: Vector) -> None:
+        mean = gradient / np.float32(count)
         if not averaged:
             self._average[place] = mean
         away = self._average[place] - mean
@@ -283,28 +367,45 @@ class Synchronous(Policy):
             gradient = update.gradient[place.start - begin : place.stop - begin]
             if update.count == 1:
                 self._single[segment][update.member] = gradient.copy()
+            elif self._drop(
+                change_kept(
+                    self.segments, range(segment, segment + 1), [self._merged], gradient, self._add_merged
+                )
+            ):
+                outcomes.append(Outcome.REFUSED)
+                continue
             else:
-                self._merged[place] += gradient
                 self._merged_counts[segment] += update.count
             outcomes.append(self._count_contribution(segment, now))
         return stretches(outcomes, update.segments.start)
 
+    def _add_merged(self, place: slice, gradient: Vector) -> None:
+        self._merged[place] += gradient
+
     def _count_contribution(self, segment: int, now: float) -> Outcome:
         if self._merged_counts[segment] + len(self._single[segment]) >= self._workers:
-            self._advance_segments(range(segment, segment + 1))
+            overflowed = self._advance_segments(range(segment, segment + 1))
             self._deadlines.end(segment)
-            return Outcome.APPLIED
+            return Outcome.REFUSED if overflowed else Outcome.APPLIED
         self._deadlines.begin(segment, now)
         return Outcome.COLLECTED
 
-    def _advance_segments(self, segments: range) -> None:
+    def _advance_segments(self, segments: range) -> Sequence[int]:
+        overflowed = []
         for segment in segments:
             place, single = self.segments.slice(segment), self._single[segment]
             total = self._merged[place]
-            for gradient in single.values():
-                total = total + gradient
+            with np.errstate(all="ignore"):
+                for gradient in single.values():
+                    total = total + gradient
             count = np.float32(self._merged_counts[segment] + len(single))
-            self.weights[place] += self.rate * (total / count)
+
+            def move(place: slice, total: Vector, count: np.float32 = count) -> None:
+                self.weights[place] += self.rate * (total / count)
+
+            alone = range(segment, segment + 1)
+            overflowed += change_kept(self.segments, alone, [self.weights], total, move, float(self.rate))
             self._merged[place] = 0
             self._merged_counts[segment] = 0
             single.clear()
+        return self._drop(overflowed)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Callable, Protocol, Union
 
 import numpy as np
 
-from olaf.policies.policy import BLOCK, RATE, Outcome, Policy, State, Update
+from olaf.policies.policy import RATE, Outcome, Policy, State, Update, change_kept
 from olaf.transport.port import Address
-from olaf.transport.segments import Segments, Vector, stretches
+from olaf.transport.segments import Segments, Vector, finite, stretches
 
 Optimizer = Union[str, Callable[..., Any]]
 """``"adam"``, ``"sgd"`` or ``"rmsprop"`` of torch.optim, or what makes one from tensors and ``lr``."""
@@ -20,8 +21,11 @@ Optimizer = Union[str, Callable[..., Any]]
 class Stepper(Protocol):
     """Turns mean gradients into moves of one model's weights."""
 
-    def step(self, segments: range, mean: Vector, scale: float) -> None:
-        """Move neighbouring segments along ``mean`` (n,), by ``scale`` times a whole step."""
+    def step(self, segments: range, mean: Vector, scale: float) -> list[int]:
+        """Move neighbouring segments along ``mean`` (n,), by ``scale`` times a whole step.
+
+        Returns those in which the weights or the optimiser's state overflowed: there all is as before.
+        """
 
     def state(self) -> State:
         """Return what must outlive the process."""
@@ -37,12 +41,15 @@ class Ascent:
         """``weights`` (n,) are moved in place."""
         self._weights, self._segments, self._rate = weights, segments, rate
 
-    def step(self, segments: range, mean: Vector, scale: float) -> None:
+    def step(self, segments: range, mean: Vector, scale: float) -> list[int]:
         """At once."""
-        weights, rate = self._weights[self._segments.span(segments)], np.float32(self._rate * scale)
-        for start in range(0, len(weights), BLOCK):
-            block = slice(start, start + BLOCK)
-            weights[block] += rate * mean[block]
+        with np.errstate(over="ignore"):
+            rate = np.float32(self._rate * scale)
+
+        def move(place: slice, mean: Vector) -> None:
+            self._weights[place] += rate * mean
+
+        return change_kept(self._segments, segments, [self._weights], mean, move, float(rate))
 
     def state(self) -> State:
         """Nothing."""
@@ -130,6 +137,9 @@ class Waiting(Stepping):
     def weigh(self, lag: float) -> float:
         """The weight of an update that is ``lag`` versions stale."""
 
+    def note_update(self, segment: int, lag: float, count: int) -> None:
+        """Remember of ``count`` updates what ``admits`` needs beside the group; by default nothing."""
+
     @abstractmethod
     def admits(self, segment: int, group: Group) -> bool:
         """Whether the group may step now."""
@@ -141,8 +151,13 @@ class Waiting(Stepping):
         for lag, part in update.stretches():
             weight, place = self.weigh(lag), self.segments.span(part)
             gradient = update.gradient[place.start - begin : place.stop - begin]
-            self._sum[place] += gradient if weight == 1 else np.float32(weight) * gradient
+            add = partial(self._add_weighted, weight)
+            overflowed = self._drop(change_kept(self.segments, part, [self._sum], gradient, add))
             for segment in part:
+                if segment in overflowed:
+                    outcomes.append(Outcome.REFUSED)
+                    continue
+                self.note_update(segment, lag, update.count)
                 group = self._groups[segment]
                 group.count += update.count
                 group.stale += update.count * lag
@@ -151,23 +166,31 @@ class Waiting(Stepping):
                 if not admitted:
                     self._deadlines.begin(segment, now)
                 outcomes.append(Outcome.APPLIED if admitted else Outcome.COLLECTED)
-        found = stretches(outcomes, update.segments.start)
-        for outcome, part in found:
+        found = []
+        for outcome, part in stretches(outcomes, update.segments.start):
             if outcome is Outcome.APPLIED:
-                self._advance_segments(part)
+                found += self._tell_applied(part, self._advance_segments(part))
+            else:
+                found.append((outcome, part))
         return found
 
-    def _advance_segments(self, segments: range) -> None:
+    def _add_weighted(self, weight: float, place: slice, gradient: Vector) -> None:
+        self._sum[place] += gradient if weight == 1 else np.float32(weight) * gradient
+
+    def _advance_segments(self, segments: range) -> Sequence[int]:
         """Make one step of each segment's group; equal ones together."""
         groups = self._groups[segments.start : segments.stop]
+        overflowed = []
         for (weight, count), alike in stretches([(g.weight, g.count) for g in groups], segments.start):
             place = self.segments.span(alike)
-            mean = self._sum[place] if weight == 1 else self._sum[place] / np.float32(weight)
-            self._stepper.step(alike, mean, weight / count)
+            with np.errstate(over="ignore"):
+                mean = self._sum[place] if weight == 1 else self._sum[place] / np.float32(weight)
+            overflowed += self._stepper.step(alike, mean, weight / count)
             self._sum[place] = 0
         for segment in segments:
             self._groups[segment] = Group()
             self._deadlines.end(segment)
+        return self._drop(overflowed)
 
 
 class SoftSync(Waiting):
@@ -235,11 +258,11 @@ class Asynchronous(Stepping):
         super().__init__(weights, segments, rate, optimizer)
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Always applied."""
+        """Applied, unless it overflows."""
         count = update.count
         mean = update.gradient if count == 1 else update.gradient / np.float32(count)
-        self._stepper.step(update.segments, mean, count)
-        return [(Outcome.APPLIED, update.segments)]
+        overflowed = self._drop(self._stepper.step(update.segments, mean, count))
+        return self._tell_applied(update.segments, overflowed)
 
 
 class _Clock:
@@ -294,16 +317,24 @@ class StaleSynchronous(Stepping):
                 clock = clocks[update.member] = _Clock(min((c.ticks for c in clocks.values()), default=1) - 1)
             clock.ticks += 1
             clock.heard = now
-            clock.held = gradient.copy() if clock.held is None else clock.held + gradient
-            clock.holds += update.count
+            usable = True
+            if clock.held is None:
+                clock.held = gradient.copy()
+            else:
+                with np.errstate(over="ignore"):
+                    held = clock.held + gradient
+                usable = finite(held)
+                clock.held = held if usable else clock.held
+            clock.holds += update.count if usable else 0
+            self._drop([] if usable else [segment])
             released = self._release_waiting(segment, now)
             if clock.held is not None:
                 self._deadlines.begin(segment, now)
-            outcomes.append(Outcome.APPLIED if released else Outcome.COLLECTED)
+            outcomes.append(released if usable or released is Outcome.APPLIED else Outcome.REFUSED)
         return stretches(outcomes, update.segments.start)
 
-    def _release_waiting(self, segment: int, now: float) -> bool:
-        """Apply what need not wait any more; whether there was any."""
+    def _release_waiting(self, segment: int, now: float) -> Outcome:
+        """Apply what need not wait any more: refused if that overflowed, collected if there was nothing."""
         clocks = self._clocks[segment]
         for member in [m for m, clock in clocks.items() if now - clock.heard > self._deadline]:
             if clocks[member].held is None:
@@ -314,27 +345,33 @@ class StaleSynchronous(Stepping):
             for clock in clocks.values()
             if clock.held is not None and clock.ticks - slowest <= self._slack
         ]
-        self._apply_clocks(segment, free)
+        overflowed = self._apply_clocks(segment, free)
         if all(clock.held is None for clock in clocks.values()):
             self._deadlines.end(segment)
-        return bool(free)
+        if not free:
+            return Outcome.COLLECTED
+        return Outcome.REFUSED if overflowed else Outcome.APPLIED
 
-    def _advance_segments(self, segments: range) -> None:
-        for segment in segments:
-            self._apply_clocks(segment, list(self._clocks[segment].values()))
+    def _advance_segments(self, segments: range) -> Sequence[int]:
+        return [
+            overflowed
+            for segment in segments
+            for overflowed in self._apply_clocks(segment, list(self._clocks[segment].values()))
+        ]
 
-    def _apply_clocks(self, segment: int, clocks: list[_Clock]) -> None:
-        """Make as many steps as updates, along their mean."""
+    def _apply_clocks(self, segment: int, clocks: list[_Clock]) -> list[int]:
+        """Make as many steps as updates, along their mean; the segment if that overflowed."""
         waiting = [(clock, clock.held) for clock in clocks if clock.held is not None]
         count = sum(clock.holds for clock, _ in waiting)
         if not count:
-            return
+            return []
         total = np.zeros(self.segments.length(segment), np.float32)
-        for clock, held in waiting:
-            total += held
-            clock.held, clock.holds = None, 0
-        total /= np.float32(count)
-        self._stepper.step(range(segment, segment + 1), total, count)
+        with np.errstate(all="ignore"):
+            for clock, held in waiting:
+                total += held
+                clock.held, clock.holds = None, 0
+            total /= np.float32(count)
+        return self._drop(self._stepper.step(range(segment, segment + 1), total, count))
 
 
 class Stellaris(Waiting):
@@ -398,16 +435,13 @@ class Stellaris(Waiting):
         largest = self._total[segment] // self._first[segment] + 1
         return min(int(largest * self._decay ** (k - 1)) + 1, largest)
 
-    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Collected, or applied with the group; in round 1 always applied."""
-        for lag, part in update.stretches():
-            for segment in part:
-                if self._seen[segment] < self._round:
-                    self._largest[segment] = max(self._largest[segment], lag)
-                    self._total[segment] += round(lag * update.count)
-                    self._first[segment] += update.count
-                self._seen[segment] += update.count
-        return super().take(update, now)
+    def note_update(self, segment: int, lag: float, count: int) -> None:
+        """Count the round's updates, and in round 1 find the largest staleness."""
+        if self._seen[segment] < self._round:
+            self._largest[segment] = max(self._largest[segment], lag)
+            self._total[segment] += round(lag * count)
+            self._first[segment] += count
+        self._seen[segment] += count
 
     def weigh(self, lag: float) -> float:
         """δ^(-1/v)."""

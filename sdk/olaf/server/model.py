@@ -185,6 +185,8 @@ class ServerCounters:
     collected: int = 0
     refused: int = 0
     """Frames that the policy refused; answered like all others."""
+    overflowed: int = 0
+    """Sums of a segment beyond binary32: frames refused for that, and groups of frames dropped."""
     duplicates: int = 0
     """Answered, not applied a second time."""
     unusable: int = 0

@@ -195,7 +195,10 @@ class ParameterServer:
         for cluster in self._clusters.values():
             if cluster.model is None:
                 continue
-            for segment in cluster.model.policy.tick(now):
+            dropped = cluster.model.policy.overflows.count
+            moved = cluster.model.policy.tick(now)
+            cluster.counters.overflowed += cluster.model.policy.overflows.count - dropped
+            for segment in moved:
                 alone = range(segment, segment + 1)
                 self._answer_moved(cluster, cluster.model, alone)
                 self._share_weights(cluster, cluster.model, alone, None)
@@ -339,8 +342,10 @@ class ParameterServer:
         age = distance(self._port.wall(), gen_time, TIME_BITS)
         counters.clock_ahead += len(segments) if age < 0 else 0
         model.age.note_reception(self._monotonic_time(), segments.start, age, len(segments))
-        moved = []
-        for outcome, part in model.policy.take(update, self._port.now()):
+        moved, dropped = [], model.policy.overflows.count
+        outcomes = model.policy.take(update, self._port.now())
+        counters.overflowed += model.policy.overflows.count - dropped
+        for outcome, part in outcomes:
             if outcome is Outcome.APPLIED:
                 counters.applied += len(part)
                 self._answer_moved(cluster, model, part)
