@@ -91,6 +91,23 @@ def test_a_truncated_packet_is_recirculated_and_multicast_whole() -> None:
     switch.close()
 
 
+def test_a_header_that_metadata_keep_is_not_read_from_the_frame_that_comes_back() -> None:
+    text = parts.parts_text(
+        state="packet.extract(h.h);",
+        body="s.egress_spec = 1; if (s.instance_type == 4) { h.h = m.kept; m.m = 1; } m.kept = h.h;",
+    )
+    text = text.replace("bool flag; }", "@field_list(1) byte_t kept; }").replace(
+        "inout standard_metadata_t s) { apply { } }",
+        "inout standard_metadata_t s) { apply { if (m.m == 0) {"
+        " h.h.v = 9; recirculate_preserving_field_list(1); } } }",
+    )
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    assert switch.process(0, b"\5rest") == [(1, b"\5rest")]
+    switch.close()
+
+
 def test_truncate_to_nothing(externs: Device) -> None:
     assert externs.switch.process(0, bytes([23, 0]) + bytes(20)) == [(0, b"")]
 

@@ -149,9 +149,10 @@ class BodyWriter:
         while isinstance(target, ir.Slice | ir.WindowSlice | ir.Cast):
             target = target.operand if isinstance(target, ir.Cast) else target.base
         while isinstance(target, ir.Field | ir.Element):
-            target = target.base
-            if keeps_origin(target.type):
-                self.w.line(f"{self.e.value(target)}.origin = 0;")
+            field, target = target, target.base
+            if isinstance(field, ir.Field) and keeps_origin(target.type):
+                self.w.types.written.add((self.e.cpp(target.type), f"f_{field.name}"))
+                self.w.line(f"{self.e.value(target)}.changed = true;")
 
     def only(self, union: str, type_: t.Type, name: str) -> str:
         """Statements that make all members of a union but one invalid."""

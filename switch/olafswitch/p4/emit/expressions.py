@@ -230,5 +230,6 @@ class Expressions:
         if isinstance(base, t.Stack):
             return f"{cpp}{{{{{', '.join(parts)}}}, 0}}"
         if t.is_header(base):
+            self.w.types.note_values(base)
             parts = [*parts, *header_ends(base)]
         return f"{cpp}{{{', '.join(parts)}}}"

@@ -74,7 +74,7 @@ def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Typ
         lines.append(f"{place}.{field} = {load_value(inner, at or source, offset, body.w.types, node.pos)};")
         offset += t.max_width(inner)
     if keeps_origin(type_):
-        lines.append(f"{place}.origin = x.at + 1;")
+        lines.append(f"{place}.origin = x.at + 1;\n{place}.changed = false;")
     body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
 
 
@@ -92,6 +92,7 @@ def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> s
                 parts.append(load_value(inner, source, at, types, pos))
                 at += t.max_width(inner)
             if t.is_header(base):
+                types.note_values(base)
                 parts += header_ends(base)
             return f"{types.name(base)}{{{', '.join(parts)}}}"
         case t.Stack(element=element, size=size):
@@ -130,28 +131,49 @@ def _emit_header(value: str, type_: t.Struct, body: BodyWriter, pos: Pos) -> Non
     fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
-    if fixed == 0 and not has_varbit(type_):
-        return
     varbits = [f for f, inner in type_fields(type_) if isinstance(t.strip_type(inner), t.Varbit)]
+    if fixed == 0 and not varbits:
+        return
+    out, line = body.w.fresh("o"), body.w.line
+    line(f"if ({value}.v) {{")
+    if not varbits:
+        line(f"if ({value}.origin && !{value}.changed) x.pass({value}.origin - 1, {fixed // 8});\nelse")
     bits = " + ".join([f"{fixed}u", *(f"{value}.{field}.bits" for field in varbits)])
-    out = body.w.fresh("o")
-    body.w.line(f"if ({value}.v) if (u8 *{out} = x.room(({bits} + 7) / 8)) {{")
+    line(f"if (u8 *{out} = x.room(({bits} + 7) / 8)) {{")
     if varbits:
         at, offset = "0u", 0
         for field, inner in type_fields(type_):
             part = f"{value}.{field}"
             if field in varbits:
-                body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
+                line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
                 at = f"{at} + {part}.bits"
                 continue
             for leaf, width in _list_scalars(inner, part):
-                body.w.line(f"store_wide({out}, {at} + {offset}, {width}, {leaf});")
+                line(f"store_wide({out}, {at} + {offset}, {width}, {leaf});")
                 offset += width
     else:
-        body.w.line(f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {fixed // 8});\nelse {{")
-        store_value(type_, value, out, 0, body.w.line)
-        body.w.line("}")
-    body.w.line(f"x.out_at += ({bits}) / 8;\n}}")
+        line(f"if ({value}.origin) {{\nconst u8 *{out}p = x.data + {value}.origin - 1;\n(void){out}p;")
+        store_scalars(_written_scalars(type_, value, f"{out}p", body.w.types, pos), out, 0, line)
+        line("} else {")
+        store_scalars(_written_scalars(type_, value, "", body.w.types, pos), out, 0, line)
+        line("}")
+    line(f"x.out_at += ({bits}) / 8;\n}}\n}}")
+
+
+def _written_scalars(
+    type_: t.Struct, value: str, source: str, types: Types, pos: Pos
+) -> Iterator[tuple[str, int]]:
+    """The scalars of a header; fields that no statement writes come from its bytes ``source`` or are zero."""
+    at = 0
+    for field, inner in type_fields(type_):
+        width = t.max_width(inner)
+        if (types.name(type_), field) in types.written:
+            yield from _list_scalars(inner, f"{value}.{field}")
+        elif not source:
+            yield "(u64)0", width
+        else:
+            yield from _list_scalars(inner, load_value(inner, source, at, types, pos))
+        at += width
 
 
 def _list_scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:

@@ -50,17 +50,19 @@ class Emitter:
 
         Raises Refused at what cannot be expressed.
         """
-        program = self.program
-        parts: list[str] = []
-        for function in program.functions:
-            parts += self._function(function)
-        for block in program.blocks:
-            parts += self._parser(block) if block.kind == "parser" else self._control(block)
-        parts += self._architecture.pipeline(program, self.types, self.externs.used)
-        parts += self._specs()
-        parts += self._architecture.entry
+        self._code()
+        # The second time, it is known of every header's field whether it is written anywhere.
+        parts = [*self._code(), *self._specs(), *self._architecture.entry]
         head = [f'#include "{self._architecture.runtime}"', "struct Result { bool hit; u32 action; };"]
         return "\n".join([*head, *self.types.declarations, *parts, ""])
+
+    def _code(self) -> list[str]:
+        parts: list[str] = []
+        for function in self.program.functions:
+            parts += self._function(function)
+        for block in self.program.blocks:
+            parts += self._parser(block) if block.kind == "parser" else self._control(block)
+        return parts + self._architecture.pipeline(self.program, self.types, self.externs.used)
 
     def _params(self, params: Sequence[ir.Parameter], shared: bool = False) -> list[str]:
         made = []

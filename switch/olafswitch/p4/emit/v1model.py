@@ -1,8 +1,9 @@
 """v1model's pipeline as C++: what :file:`olafswitch/p4/native/pipeline.h` is made for."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
-from olafswitch.p4.emit.writer import Types, type_fields
+from olafswitch.p4.emit import packets
+from olafswitch.p4.emit.writer import Types, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 
@@ -36,21 +37,64 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
         f"P4_INLINE void ingress(Context &x, State &s) {{ {cpp['ingress']}{{x, s.h, s.m, s.s}}.apply(); }}",
         f"P4_INLINE void egress(Context &x, State &s) {{ {cpp['egress']}{{x, s.h, s.m, s.s}}.apply(); }}",
         "P4_INLINE u32 deparse(Context &x, State &s) {",
-        f"{cpp['compute']}{{x, s.h, s.m}}.apply();\nx.exited = false;\nx.out_at = 0;",
-        f"{cpp['deparser']}{{x, s.h}}.apply();\nx.exited = false;",
+        f"{cpp['compute']}{{x, s.h, s.m}}.apply();\nx.exited = false;",
+        f"x.out_at = x.pass_from = x.pass_to = 0;\n{cpp['deparser']}{{x, s.h}}.apply();\nx.exited = false;",
         "return append_payload(x);\n}",
+        "P4_INLINE void save(const Context &x, State &to, const State &from) {\n(void)x;",
+        *_copies(program, types),
+        "}",
         "P4_INLINE void keep(u32 list, State &to, const State &from) {",
         "(void)to, (void)from;\nswitch (list) {",
     ]
-    for number, places in sorted(_field_lists(program).items()):
-        copies = " ".join(f"to.{place} = from.{place};" for place in places)
+    for number, places in sorted(_field_lists(program, types).items()):
+        copies = " ".join(f"to.{place} = {value};" for place, value in places)
         lines.append(f"case {number}: {copies} break;")
     return [*lines, "}\n}\n};"]
 
 
-def _field_lists(program: ir.Program) -> dict[int, list[str]]:
-    """The metadata's fields under each number of ``@field_list``."""
-    lists: dict[int, list[str]] = {}
+def _copies(program: ir.Program, types: Types) -> Iterator[str]:
+    """Statements that copy a packet's state. Fields that no statement writes are taken from the frame again,
+    so that packets whose state is not copied need not have them."""
+
+    def copy(type_: t.Type, place: str) -> Iterator[str]:
+        base = t.unwrap_type(type_)
+        if not isinstance(base, t.Struct) or (t.is_header(base) and not keeps_origin(base)):
+            yield f"to.{place} = from.{place};"
+            return
+        at, loads = 0, []
+        for name, inner in type_fields(base):
+            if not keeps_origin(base) or (types.name(base), name) in types.written:
+                yield from copy(inner, f"{place}.{name}")
+            else:
+                load = packets.load_value(inner, "p", at, types, program.parts["parser"].pos)
+                loads.append(f"to.{place}.{name} = {load};")
+            at += t.max_width(inner)
+        if keeps_origin(base):
+            yield " ".join(f"to.{place}.{end} = from.{place}.{end};" for end in ("v", "origin", "changed"))
+        if loads:
+            yield f"if (from.{place}.origin) {{\nconst u8 *p = x.data + from.{place}.origin - 1;"
+            yield from [*loads, "}"]
+
+    for place, type_ in (("h", program.headers), ("m", program.metadata), ("s", program.standard)):
+        yield from copy(type_, place)
+
+
+def _field_lists(program: ir.Program, types: Types) -> dict[int, list[tuple[str, str]]]:
+    """The metadata's fields under each number of ``@field_list``, with their values in a packet that keeps
+    them: headers are not those of its frame, which may be another one."""
+    lists: dict[int, list[tuple[str, str]]] = {}
+
+    def values(type_: t.Type, place: str) -> Iterator[tuple[str, str]]:
+        base = t.unwrap_type(type_)
+        if keeps_origin(base):
+            types.note_values(base)
+            yield f"{place}.origin", "0"
+        elif isinstance(base, t.Stack):
+            for at in range(base.size):
+                yield from values(base.element, f"{place}.e[{at}]")
+        elif isinstance(base, t.Struct | t.Tuple):
+            for name, inner in type_fields(base):
+                yield from values(inner, f"{place}.{name}")
 
     def visit(type_: t.Type, place: str) -> None:
         base = t.unwrap_type(type_)
@@ -58,7 +102,8 @@ def _field_lists(program: ir.Program) -> dict[int, list[str]]:
             return
         for (name, inner), numbers in zip(type_fields(base), base.lists, strict=True):
             for number in numbers:
-                lists.setdefault(number, []).append(f"{place}.{name}")
+                whole = f"{place}.{name}"
+                lists.setdefault(number, []).extend([(whole, f"from.{whole}"), *values(inner, whole)])
             visit(inner, f"{place}.{name}")
 
     visit(program.metadata, "m")

@@ -11,6 +11,8 @@ class Types:
 
     def __init__(self) -> None:
         self._names: dict[t.Type, str] = {}
+        self.written: set[tuple[str, str]] = set()
+        """Fields of headers, by struct and member, that may differ from the bytes that came in."""
         self.declarations: list[str] = []
 
     def name(self, type_: t.Type) -> str:
@@ -44,7 +46,7 @@ class Types:
         if t.is_header(type_):
             lines.append("    bool v;")
             if keeps_origin(type_):
-                lines.append("    u32 origin;")
+                lines.append("    u32 origin;\n    bool changed;")
             tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
         # the name is taken only now, so that a type's parts come before it
         name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
@@ -56,6 +58,10 @@ class Types:
             f"P4_INLINE bool same(const {name} &a, const {name} &b) {{\n"
             f"    (void)a, (void)b;\n    return {same};\n}}"
         )
+
+    def note_values(self, type_: t.Type) -> None:
+        """Say that headers of ``type_`` are made of values."""
+        self.written.update((self.name(type_), field) for field, _ in type_fields(type_))
 
     def equal(self, type_: t.Type, a: str, b: str) -> str:
         """A C++ expression: whether two values are equal."""
@@ -73,14 +79,15 @@ class Types:
 
 
 def keeps_origin(type_: t.Type) -> bool:
-    """Whether a header's C++ struct says where in the frame its unchanged bytes are (0: nowhere)."""
+    """Whether a header's C++ struct says where in the frame it came in (0: nowhere), and whether a field was
+    written since."""
     base = t.strip_type(type_)
     return t.is_header(base) and not any(isinstance(t.strip_type(f), t.Varbit) for _, f in type_fields(base))
 
 
 def header_ends(type_: t.Type) -> list[str]:
     """Initializers of what a valid header's struct has behind its fields."""
-    return ["true", "0"] if keeps_origin(type_) else ["true"]
+    return ["true", "0", "false"] if keeps_origin(type_) else ["true"]
 
 
 def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:

@@ -101,7 +101,7 @@ template <class P> struct Detour {
         State s = from;
         in_memory(s);
         const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, *this);
-        if (length != NO_LIMIT) emit(emit_context, to, x.out, length);
+        if (length != NO_LIMIT) emit(emit_context, to, x.leaving, length);
         shared.take_buffer();
         shared.payload_at = x.payload_at;
         shared.payload_from = x.payload_from;
@@ -164,11 +164,11 @@ template <class P> struct Detour {
         enqueue_clones(x, EGRESS_CLONE, x.register_length, s, s);
     }
     __attribute__((noinline)) void recirculate(const Context &x, const State &s, u32 length) {
-        repeat(x.recirculate_list, s, RECIRCULATED, x.out, length);
+        repeat(x.recirculate_list, s, RECIRCULATED, x.leaving, length);
     }
 };
 
-// The length of the frame that leaves, in x.out; NO_LIMIT for none.
+// The length of the frame that leaves, at x.leaving; NO_LIMIT for none.
 template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u32 to, u32 instance, u32 kind,
                                              u32 limit, Detour<P> &detour) {
     s.s.f_egress_port = to & 511;
@@ -184,14 +184,16 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
     x.exited = false;
     if (P::clones && x.clone) {
         const Context now = x;
-        const typename P::State state = s;
+        typename P::State state{};
+        P::save(x, state, s);
         detour.clone_egress(now, state);
     }
     if (s.s.f_egress_spec == DROP_PORT || x.failed) return NO_LIMIT;
     const u32 length = P::deparse(x, s);
     if (P::recirculates && x.recirculate) {
         const Context now = x;
-        const typename P::State state = s;
+        typename P::State state{};
+        P::save(x, state, s);
         detour.recirculate(now, state, length);  // whole, as in BMv2, also if it was truncated
         return NO_LIMIT;
     }
@@ -237,12 +239,13 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
         x.exited = false;
         if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) ||
             (P::resubmits && x.resubmit)) {
-            const typename P::State state = s;
+            typename P::State state{};
+            P::save(x, state, s);
             detour.after_ingress(x, state);
         } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {
             const u32 to = (u32)s.s.f_egress_spec;
             const u32 out = pass_egress<P>(x, s, to, 0, NORMAL, x.truncate_to, detour);
-            if (out != NO_LIMIT) emit(context, to, x.out, out);
+            if (out != NO_LIMIT) emit(context, to, x.leaving, out);
             if (P::clones && detour.copies.first) {
                 Context now_at = x;
                 detour.drain(now_at);

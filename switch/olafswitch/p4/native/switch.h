@@ -89,23 +89,46 @@ struct Context {
     u64 error;
     u32 out_at;                    // bytes of the outgoing frame made so far
     u32 payload_at, payload_from;  // where the last copy has its payload, and from which byte of the frame on
+    u32 pass_from, pass_to;        // bytes of the frame that come next in the outgoing one as they are
     bool failed;                   // an assert() was false
     bool exited, checksum_error, clone, resubmit, recirculate, digest;
     u32 session, clone_list, resubmit_list, recirculate_list;
     u32 truncate_to;  // bytes; NO_LIMIT does not
     u32 digest_id, digest_words;
-    u8 *out;  // the outgoing frame: the switch's, whose address no store to it can change
+    const u8 *leaving;  // the whole outgoing frame
+    u8 *out;            // where it is made: the switch's, whose address no store to it can change
     size_t out_room;
     P4_METHOD bool has(u64 bits) const { return (u64)(length - at) * 8 >= bits; }
     // As in BMv2, the smallest length counts, and until the headers are in front again it is the payload's.
     P4_METHOD void truncate(u64 bytes) { truncate_to = bytes < truncate_to ? (u32)bytes : truncate_to; }
     // Where the next `bytes` bytes of the outgoing frame go; null when memory ran out.
     P4_METHOD u8 *room(size_t bytes) {
+        if (pass_to != pass_from) copy_passed();
+        return room_behind(bytes);
+    }
+    P4_METHOD u8 *room_behind(size_t bytes) {
         if (__builtin_expect(out_at + bytes > out_room, 0)) {
             if (!reserve(sw, out_at + bytes)) return nullptr;
             take_buffer();
         }
         return out + out_at;
+    }
+    // Bytes of the frame, which are copied only when others come behind them.
+    P4_METHOD void pass(u32 from, u32 bytes) {
+        if (from != pass_to) {
+            if (pass_to != pass_from) copy_passed();
+            pass_from = pass_to = from;
+        }
+        pass_to += bytes;
+    }
+    P4_METHOD bool copy_passed() {
+        const u32 from = pass_from, bytes = pass_to - from;
+        pass_from = pass_to;
+        u8 *to = room_behind(bytes);
+        if (!to) return false;
+        memcpy(to, data + from, bytes);
+        out_at += bytes;
+        return true;
     }
     P4_METHOD void take_buffer() {
         out = sw->out;
@@ -131,18 +154,20 @@ u64 identity(const u8 *, u32);
 P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max : 1) + base; }
 
 // Ends an outgoing frame with what the parser left of the received one; the frame's length, 0 without memory.
-// The copies of a frame whose headers are of one length share it; but for its first byte, into which a header
-// that is no whole number of bytes reaches.
+// Where nothing was written it is a part of the received one. The copies of a frame whose headers are of one
+// length share it; but for its first byte, into which a header that is no whole number of bytes reaches.
 P4_INLINE u32 append_payload(Context &x) {
     const u32 rest = x.length - x.at;
-    u8 *const to = x.room(rest);
-    if (!to) return 0;
-    const bool there = x.payload_at == x.out_at && x.payload_from == x.at;
-    memcpy(to, x.data + x.at, there ? rest > 0 : rest);
-    x.payload_at = x.out_at;
+    x.pass(x.at, rest);
+    const u32 passed = x.pass_to - x.pass_from, at = x.out_at + passed - rest;
+    x.leaving = x.data + x.pass_from;
+    if (!x.out_at) return passed;
+    if (x.payload_at == at && x.payload_from == x.at && rest) x.pass_to -= rest - 1;
+    x.payload_at = at;
     x.payload_from = x.at;
-    x.out_at += rest;
-    return x.out_at;
+    if (!x.copy_passed()) return 0;
+    x.leaving = x.out;
+    return at + rest;
 }
 
 p4_switch *switch_new(const ProgramSpec *);

@@ -47,7 +47,7 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
     P::store_metadata(metadata, s);
     if (!drop) {
         const u32 out = append_payload(x);
-        emit(context, 0, x.out, out);
+        emit(context, 0, x.leaving, out);
     }
     __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
 }
