@@ -82,6 +82,12 @@ def test_sizes_of_selector_groups() -> None:
     assert sized("").WhichOneof("selector_size_semantics") is None
 
 
+@pytest.mark.parametrize("more", ["", '@name("p") implementation = action_profile(4);'])
+def test_selector_keys_match_nothing_where_no_selector_is(more: str) -> None:
+    (table,) = _make_keyed(key="m.m: selector; h.h.v: exact;", more=more).tables
+    assert [(field.id, field.name) for field in table.match_fields] == [(2, "h.h.v")]
+
+
 def test_controller_headers_need_not_be_among_the_headers() -> None:
     top = '@controller_header("packet_in") header in_t { @id(7) bit<9> port; bit<7> rest; }'
     (header,) = compile_parts(top=top).controller_packet_metadata

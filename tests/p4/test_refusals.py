@@ -73,7 +73,7 @@ CASES = [
     ("local", TABLE.format("ternary", "entries = { 2: a(1); priority = 1: 1: a(1); }"), "priority", "first"),
     ("local", "table t { actions = { NoAction; } const entries = { 1: NoAction(); } }", "entries", "no key"),
     ("local", TABLE.format("lpm", "const entries = { 5 &&& 5: a(1); }"), "&&&", "not a prefix"),
-    ("local", TABLE.format("selector", ""), "t", "need an action_selector"),
+    ("local", TABLE.format("selector", "const entries = { 1: a(1); }"), "entries", "with selector keys"),
     ("local", TABLE.format("exact", "support_timeout = m.flag;"), "support_timeout", "compile time"),
     (
         "local",

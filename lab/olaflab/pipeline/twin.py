@@ -132,13 +132,14 @@ def measure_wall(
     window: int,
     rate: float = 0,
     queues: int = 1,
+    counted: bool = True,
 ) -> Rate:
     """Frames over veths ``between`` the :func:`ends` for ``seconds``, by so many ``queues`` of the sender in
-    turn, ``rate`` a second (0: as fast as they come out), never more than ``window`` under way. Raises
-    OlafError."""
+    turn, ``rate`` a second (0: as fast as they come out), never more than ``window`` under way; unless
+    ``counted`` there is no queue to ask for losses. Raises OlafError."""
     sender, receiver = between
     parts = engine_processes(running)
-    lost = _read_losses(running)
+    lost = _read_losses(running) if counted else {}
     before = _processor_seconds(parts)
     measured = load.measure_load(sender, receiver, frames, seconds, window, rate, queues)
     user, kernel = (
@@ -147,7 +148,8 @@ def measure_wall(
     )
     latency = {name: measured.latency(share) for name, share in _PERCENTILES.items()}
     lost_at = {"sender": measured.refused, "receiver": measured.missed}
-    lost_at |= {name: count - lost[name] for name, count in _read_losses(running).items()}
+    if counted:
+        lost_at |= {name: count - lost[name] for name, count in _read_losses(running).items()}
     lost_at = {name: count for name, count in lost_at.items() if count}
     return Rate(measured.sent, measured.received, measured.seconds, user, kernel, latency, lost_at)
 
@@ -221,14 +223,15 @@ def measure_targets(
     """Measure what runs, by name, over veths in turn; and ``compare``'s chain and its switches alone, which
     ``stack`` ends. Raises OlafError."""
     between = {name: (target, find_ends(target, testbed)) for name, target in running.items()}
+    unplugged = f"{compare} alone"
     if compare is not None:
         other = replace(testbed, target=compare)
         chain, alone = (stack.enter_context(deployed_testbed(other, progress)) for _ in range(2))
         between[compare] = chain, find_ends(chain, other)
-        between[f"{compare} alone"] = alone, unplug_queue(alone, other)
+        between[unplugged] = alone, unplug_queue(alone, other)
     progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(between)} in turn")
     measures = {
-        name: partial(measure_wall, target, places, frames, window=window)
+        name: partial(measure_wall, target, places, frames, window=window, counted=name != unplugged)
         for name, (target, places) in between.items()
     }
     return run_interleaved(runs, measures, seconds)

@@ -37,9 +37,10 @@ def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir
     listed = properties.get("entries")
     if listed and _check_entries(listed) and not keys:
         raise Refused(listed.pos, "entries", f"table {node.name} has no key that they could match")
-    match_keys = [key for key in keys if key.kind != "selector"]
+    if listed and any(key.kind == "selector" for key in keys):
+        raise Refused(listed.pos, "entries", f"a table with selector keys, as {node.name}, cannot have any")
     entries = (
-        check_entries(_check_entries(listed), listed.const, match_keys, actions, properties, scope, node.name)
+        check_entries(_check_entries(listed), listed.const, keys, actions, properties, scope, node.name)
         if listed
         else []
     )
@@ -63,8 +64,6 @@ def _check_whole(table: ir.Table, node: tree.Table) -> None:
     kinds = [key.kind for key in table.keys]
     if kinds.count("lpm") > 1:
         raise Refused(node.pos, f"table {node.name}", "more than one lpm key")
-    if "selector" in kinds and (table.profile is None or table.profile.type.name != "action_selector"):
-        raise Refused(node.pos, f"table {node.name}", "selector keys need an action_selector")
     if table.profile is not None and table.entries:
         raise Refused(
             node.pos, f"table {node.name}", "entries of a table with an implementation are not supported"

@@ -55,10 +55,11 @@ def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Typ
         raise Refused(node.pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
     need = f"{fixed}u" if size is None else f"{fixed}ull + {size}"
     if size is not None:
-        longest = next(t.max_width(f) for _, f in type_fields(type_) if isinstance(t.strip_type(f), t.Varbit))
         body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
-        body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     body.fail_if(f"!x.has({need})", "PacketTooShort")
+    if size is not None:
+        longest = next(t.max_width(f) for _, f in type_fields(type_) if isinstance(t.strip_type(f), t.Varbit))
+        body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     source = body.w.fresh("p")
     body.w.line(f"const u8 *{source} = x.data + x.at;\n(void){source};")
     at, offset = "", 0

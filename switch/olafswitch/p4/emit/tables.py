@@ -57,7 +57,7 @@ def write_lookup(table: ir.Table, body: BodyWriter, places: Places) -> None:
     w.line(f"P4_METHOD Result {table.cpp}() {{")
     row = _selector_row(table, body)
     if keys:
-        _write_key(keys, body)
+        _write_key(table, body)
         name = {"EXACT": "find_exact", "LPM": "find_lpm", "TERNARY": "find_ternary"}[table_kind(keys)]
         w.line(f"Table &table = x.sw->tables[{table.index}];")
         w.line(f"Entry *entry = {name}<{sum(key_words(keys))}>(table, key);")
@@ -85,21 +85,23 @@ def write_lookup(table: ir.Table, body: BodyWriter, places: Places) -> None:
 
 
 def _selector_row(table: ir.Table, body: BodyWriter) -> str:
-    parts = tuple(key.value for key in table.keys if key.kind == "selector")
-    if not parts:
+    parts = tuple(key.value for key in table.keys if key.kind == "selector" and table.has_selector)
+    if not parts or table.profile is None:
         return "0"
-    assert table.profile is not None
     function = hash_algorithm(table.profile.args.get("algorithm"), table.profile.pos)
     made = ir.Make(t.Tuple(tuple(part.type for part in parts)), parts)
     row = bit_row(made, body, table.pos)
     return f"{function}({row}.bytes, {row}.length())"
 
 
-def _write_key(keys: Sequence[ir.Key], body: BodyWriter) -> None:
+def _write_key(table: ir.Table, body: BodyWriter) -> None:
+    keys = table.match_keys if table.has_selector else table.keys
     values = body.e.row([key.value for key in keys])
-    body.w.line(f"u64 key[{sum(key_words(keys))}];")
+    body.w.line(f"u64 key[{sum(key_words(table.match_keys))}];")
     at = 0
     for key, value in zip(keys, values, strict=True):
+        if key.kind == "selector":
+            continue
         if key.kind == "range" and words_of(key.value.type) > 1:
             raise Refused(key.pos, "range key", "wider than 64 bits is not supported")
         guard = ""

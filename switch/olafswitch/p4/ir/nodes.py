@@ -377,6 +377,11 @@ class Table:
         return [key for key in self.keys if key.kind != "selector"]
 
     @property
+    def has_selector(self) -> bool:
+        """Whether its ``selector`` keys choose a member; in other tables they have no effect."""
+        return self.profile is not None and self.profile.type.name == "action_selector"
+
+    @property
     def attached(self) -> list[Instance]:
         """Its extern objects: profile, direct counter and direct meter."""
         return [each for each in (self.profile, self.counter, self.meter) if each is not None]

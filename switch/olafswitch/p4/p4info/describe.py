@@ -158,6 +158,8 @@ class Describer:
 
     def _match_fields(self, rows: Any, keys: Sequence[ir.Key]) -> None:
         for id_, key in zip(field_ids([key.annotations for key in keys]), keys, strict=True):
+            if key.kind == "selector":
+                continue
             made = rows.add(id=id_, name=key.name, bitwidth=t.key_width(key.value.type) or 0)
             made.match_type = p4info_pb2.MatchField.MatchType.Value(key.kind.upper())
             add_annotations(made, key.annotations)
@@ -166,7 +168,7 @@ class Describer:
     def _table(self, table: ir.Table) -> None:
         made = self.info.tables.add(size=table.size, has_initial_entries=bool(table.entries))
         self._preamble(made, "table", table.name, table.annotations)
-        self._match_fields(made.match_fields, table.match_keys)
+        self._match_fields(made.match_fields, table.keys)
         for entry in table.actions:
             ref = made.action_refs.add(id=self.ids.of("action", entry.action.name))
             if entry.scope:

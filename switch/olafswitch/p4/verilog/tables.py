@@ -148,8 +148,10 @@ class Tables:
         made = choose_engine(table)
         self.engines.append(made)
         keys = []
-        for key in table.match_keys:
+        for key in table.keys:
             value = machine.scalar_of(key.value)
+            if key.kind == "selector":
+                continue
             if isinstance(key.value, ir.Field) and t.is_header(t.strip_type(key.value.base.type)):
                 valid = machine.o.is_valid(key.value.base.type, machine.value(key.value.base))
                 value = g.mux(valid, value, g.const(0, value.width))
