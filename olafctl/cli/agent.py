@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from olafswitch.console.output import print_document, print_lines
+
 _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
@@ -37,7 +39,7 @@ def command(
     if systemd_unit:
         from olafctl.daemon.operate import systemd
 
-        click.echo(systemd.render_unit("olaf-machine.service.j2", sys.argv[1:]), nl=False)
+        print_document(systemd.render_unit("olaf-machine.service.j2", sys.argv[1:]))
         return
     if listen is None or tls_cert is None or tls_key is None or tls_ca is None:
         raise click.UsageError("give --listen, --tls-cert, --tls-key and --tls-ca")
@@ -49,7 +51,7 @@ def command(
     server = Server(listen, Tls(tls_cert, tls_key, tls_ca))
 
     def ready() -> None:
-        click.echo(f"serving this machine at {server.address}")
+        print_lines(f"serving this machine at {server.address}")
         systemd.notify_manager("READY=1")
 
     main_thread.serve(ready, server.close)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option
+from olafswitch.console.output import json_option, print_lines
 
 
 @click.command()
@@ -26,7 +26,7 @@ def command(file: Path | None, as_json: bool) -> None:
         raise OlafError(Problem("no daemon has written an audit log yet", str(path), remedy))
     for line in read_audit_log(path):
         if as_json:
-            click.echo(json.dumps(line, ensure_ascii=False))
+            print_lines(json.dumps(line))
         else:
             fields = " ".join(f"{name}={value}" for name, value in line.get("request", {}).items())
-            click.echo(f"{line['time']} {line['who']}: {line['what']} {fields} → {line['outcome']}")
+            print_lines(f"{line['time']} {line['who']}: {line['what']} {fields} → {line['outcome']}")

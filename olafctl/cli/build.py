@@ -2,7 +2,7 @@
 
 import click
 
-from olafswitch.console.output import json_option, show_progress, show_result
+from olafswitch.console.output import json_option, print_lines, show_progress, show_result
 
 
 @click.command()
@@ -21,6 +21,7 @@ def command(testbed: str, target: str | None, as_json: bool) -> None:
     bed = testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target)
     with show_progress() as log_progress:
         built = build_testbed(bed, log_progress)
-    text = f"{'built' if built.fresh else 'already built:'} {built.folder}"
-    text += f"\n{built.next_steps}" if built.next_steps else ""
-    show_result({**vars(built), "folder": str(built.folder)}, text, as_json)
+    document = {**vars(built), "folder": str(built.folder)}
+    show_result(document, f"{'built' if built.fresh else 'already built:'} {built.folder}", as_json)
+    if built.next_steps and not as_json:
+        print_lines(*built.next_steps.splitlines())

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli import names, naming
+from olafswitch.console.output import print_lines
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,9 +50,9 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
         heard = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
         ending = stack.enter_context(woken(heard))
         write = stack.enter_context(_describe_written(file))
-        click.echo(f"capturing {', '.join(listeners)}; Ctrl-C ends it", err=True)
+        print_lines(f"capturing {', '.join(listeners)}; Ctrl-C ends it", err=True)
         taken, lost = record_frames(listeners, write, ending, count)
-    click.echo(f"{taken} frames captured, {lost} lost", err=True)
+    print_lines(f"{taken} frames captured, {lost} lost", err=True)
 
 
 @contextmanager

@@ -10,7 +10,14 @@ from olafctl.cli import names, numbers
 from olafctl.cli.asking import Call, add_verb, as_dict, connection_options, describe_row, mode_of
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
-from olafswitch.console.output import count_noun, json_option, print_json, print_table, show_result
+from olafswitch.console.output import (
+    count_noun,
+    json_option,
+    print_json,
+    print_lines,
+    print_table,
+    show_result,
+)
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
@@ -89,7 +96,7 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         print_json(as_dict(status)["deployments"])
         return
     for each in status.deployments:
-        click.echo(f"{each.name}: {_describe_state(each)}")
+        print_lines(f"{each.name}: {_describe_state(each)}")
         members: dict[str, list[Any]] = {}
         for worker in each.workers:
             members.setdefault(worker.cluster, []).append(worker)
@@ -220,10 +227,10 @@ def watch(client: "Caller", deployment: str, token: str, count: int | None, as_j
     for seen, event in enumerate(client.watch(deployment, token), 1):
         row = as_dict(event)
         if as_json:
-            click.echo(json.dumps(row, ensure_ascii=False))
+            print_lines(json.dumps(row))
         else:
             now = row.get(event.kind)
-            click.echo(
+            print_lines(
                 f"{event.resume_token} {event.kind} {event.name} {describe_row(now) if now else 'removed'}"
             )
         if seen == count:

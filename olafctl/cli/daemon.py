@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli import numbers, secret
-from olafswitch.console.output import log_progress
+from olafswitch.console.output import log_progress, print_document, print_lines
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -95,7 +95,7 @@ def command(
     from olafswitch.p4runtime.address import Tls
 
     if systemd_unit:
-        click.echo(systemd.render_unit("olafctl.service.j2", sys.argv[1:]), nl=False)
+        print_document(systemd.render_unit("olafctl.service.j2", sys.argv[1:]))
         return
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
@@ -127,7 +127,7 @@ def command(
 
         def announce() -> None:
             page = f", page at {served.page}" if served.page else ""
-            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}{page}; Ctrl-C ends it")
+            print_lines(f"{', '.join(bed.name for bed in beds)} at {served.address}{page}; Ctrl-C ends it")
             systemd.notify_manager("READY=1")
 
         main_thread.serve(

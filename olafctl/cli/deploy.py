@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafswitch.console.output import count_noun, json_option, print_json, show_progress, show_result
+from olafswitch.console.output import (
+    count_noun,
+    json_option,
+    print_json,
+    print_lines,
+    show_progress,
+    show_result,
+)
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import DeployOutcome
@@ -68,7 +75,7 @@ def command(
         os.environ[ENGINE_CPU] = str(engine_cpu)
     bed = testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target)
     for note in (*find_shortages(bed), *front_ports.note_cards(bed)):
-        click.echo(f"note: {note}", err=True)
+        print_lines(f"note: {note}", err=True)
     _check_away(bed, wait, away)
     store = Store(folder_of(bed.name))
     with open_keeper(store.folder) as daemon:
@@ -82,28 +89,28 @@ def command(
             bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force, away=away
         )
     for line in outcome.unplugged:
-        click.echo(f"note: {line}", err=True)
+        print_lines(f"note: {line}", err=True)
     if as_json:
         print_json(_as_json(outcome, dry_run))
         return
     if outcome.forgotten:
         verb = "would forget" if dry_run else "forgot"
-        click.echo(f"{verb} what joined at run time: {', '.join(outcome.forgotten)}", err=True)
+        print_lines(f"{verb} what joined at run time: {', '.join(outcome.forgotten)}", err=True)
     if dry_run:
         _show_plan(outcome, bed, again=store.record(RecordRole.RUNNING) is not None)
         return
     if not outcome.changed:
-        click.echo(f"{outcome.name} runs already; nothing changed")
+        print_lines(f"{outcome.name} runs already; nothing changed")
         return
     done = "started" if outcome.started else "changed in place"
-    click.echo(
+    print_lines(
         f"{outcome.name}: {done}, {count_noun(outcome.changes.size, 'change')} programmed and verified "
         f"in {outcome.programming:.2f} s"
     )
     for line in outcome.renamed:
-        click.echo(line)
+        print_lines(line)
     if outcome.hosts:
-        click.echo(f"{count_noun(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
+        print_lines(f"{count_noun(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
 
 
 def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
@@ -118,30 +125,30 @@ def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
     rest = without_machines(bed, away)
     end = time.monotonic() + wait
     while wait and time.monotonic() < end and (missing := everywhere.find_unreachable(rest)):
-        click.echo(f"waiting for {', '.join(missing)}", err=True)
+        print_lines(f"waiting for {', '.join(missing)}", err=True)
         time.sleep(min(1.0, wait))  # an agent announces nothing: its machine is asked again each second
     for before, after in zip(bed.clusters, rest.clusters, strict=True):
         if lost := len(before.workers) - len(after.workers):
-            click.echo(f"cut off: cluster {before.name}: {lost} of {len(before.workers)} members", err=True)
+            print_lines(f"cut off: cluster {before.name}: {lost} of {len(before.workers)} members", err=True)
 
 
 def _show_plan(outcome: "DeployOutcome", bed: "Testbed", again: bool) -> None:
     if not outcome.changed:
-        click.echo(f"{outcome.name} runs already; nothing to change")
+        print_lines(f"{outcome.name} runs already; nothing to change")
     if outcome.started:
         if not bed.machines:
             how = "~ the processes start again, and are programmed from nothing"
-            click.echo(how if again else "+ processes and ports")
+            print_lines(how if again else "+ processes and ports")
         for machine in bed.machines:
             engines = ", ".join(engine.name for engine in bed.engines if engine.machine == machine.name)
             if machine.name in outcome.going_on:
-                click.echo(f"  machine {machine.name}: {engines} go on")
+                print_lines(f"  machine {machine.name}: {engines} go on")
             else:
-                click.echo(f"+ machine {machine.name}: {engines or 'nothing'}")
+                print_lines(f"+ machine {machine.name}: {engines or 'nothing'}")
     for device in outcome.pushed:
-        click.echo(f"+ {device} pipeline")
+        print_lines(f"+ {device} pipeline")
     for line in (*outcome.ports, *outcome.changes.lines(), *outcome.hosts, *outcome.renamed):
-        click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
+        print_lines(line, colour={"+": "green", "-": "red"}.get(line[0], "yellow"))
 
 
 def _as_json(outcome: "DeployOutcome", dry_run: bool) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli import naming
-from olafswitch.console.output import json_option, print_json
+from olafswitch.console.output import json_option, print_json, print_lines
 from olafswitch.errors import BadInput, OlafError, Problem
 
 
@@ -38,7 +38,7 @@ def _destroy_deployment(deployment: str | None, everything: bool, as_json: bool)
     from olafctl.daemon.keeping import open_keeper
 
     if everything and not store.all_names() and not as_json:
-        click.echo("nothing is deployed")
+        print_lines("nothing is deployed")
         return []
     names = store.all_names() if everything else [deployment]
     done: list[str] = []
@@ -56,7 +56,7 @@ def _destroy_deployment(deployment: str | None, everything: bool, as_json: bool)
             continue
         done.append(chosen.folder.name)
         if not as_json:
-            click.echo(f"destroyed {chosen.folder.name}")
+            print_lines(f"destroyed {chosen.folder.name}")
     if as_json:
         print_json({"destroyed": done})
     return problems
@@ -85,14 +85,14 @@ def _destroy_orphans(as_json: bool) -> list[Problem]:
         )
         return problems
     for folder in done:
-        click.echo(f"destroyed what was left of {folder}")
+        print_lines(f"destroyed what was left of {folder}")
     if not left.orphans:
-        click.echo("nothing is left of a deployment whose state folder was deleted")
+        print_lines("nothing is left of a deployment whose state folder was deleted")
     for folder in left.elsewhere:
         line = f"OLAF_STATE={shlex.quote(str(folder.parent))} olafctl destroy --deployment {folder.name}"
-        click.echo(f"not touched: {folder.name}, which has its state ({line})")
+        print_lines(f"not touched: {folder.name}, which has its state ({line})")
     for namespace in left.unknown:
-        click.echo(
+        print_lines(
             f"not touched: namespace {namespace}, of an unknown state folder (ip netns delete {namespace})"
         )
     return problems

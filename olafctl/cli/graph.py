@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.cli import naming
-from olafswitch.console.output import json_option, print_json
+from olafswitch.console.output import json_option, print_document, print_json, print_lines
 
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
@@ -57,19 +57,19 @@ def command(
         print_json({"name": bed.name, "running": running is not None, "root": dataclasses.asdict(root)})
         return
     if as_text:
-        click.echo(draw_text(root))
+        print_lines(*draw_text(root).splitlines())
         return
     state = f"rates over {seconds:g} s" if measured else "not running"
     drawn = draw_svg(f"{bed.name} on {bed.target}, {state}", root)
     if file is None:
-        click.echo(drawn, nl=False)
+        print_document(drawn)
         return
     try:
         file.write_text(drawn, encoding="utf-8")
     except OSError as error:
         what = f"cannot be written: {error.strerror}"
         raise OlafError(Problem(what, str(file), "choose another -o")) from None
-    click.echo(f"wrote {file}")
+    print_lines(f"wrote {file}")
 
 
 def _find_testbed(name: str | None) -> tuple["Testbed", "Running | None"]:

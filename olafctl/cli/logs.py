@@ -5,7 +5,7 @@ import json
 import click
 
 from olafctl.cli import naming
-from olafswitch.console.output import json_option
+from olafswitch.console.output import json_option, print_lines
 
 
 @click.command()
@@ -25,23 +25,23 @@ def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_js
     found = logs.paths_of(picked)
     if paths:
         for path in found:
-            click.echo(json.dumps({"path": str(path)}) if as_json else path)
+            print_lines(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
     if testbed := next((each for each in readable_testbeds(picked) if each.machines), None):
         for name, line in logs.read_elsewhere(testbed, lines):
-            click.echo(show(name, line))
+            print_lines(show(name, line))
         for name, line in logs.follow_elsewhere(testbed) if follow else ():
-            click.echo(show(name, line))
+            print_lines(show(name, line))
         return
     if not any(path.stat().st_size for path in found):
-        click.echo(f"{picked.folder.name} has logged nothing yet", err=True)
+        print_lines(f"{picked.folder.name} has logged nothing yet", err=True)
     for path in found:
         for line in logs.last_lines(path, lines):
-            click.echo(show(path.name, line))
+            print_lines(show(path.name, line))
     if follow:
         for path, line in logs.follow_logs(found):
-            click.echo(show(path.name, line))
+            print_lines(show(path.name, line))
 
 
 def _as_text(name: str, line: str) -> str:

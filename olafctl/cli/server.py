@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.numbers import check_finite
-from olafswitch.console.output import json_option
+from olafswitch.console.output import json_option, print_lines
 from olafswitch.errors import BadInput, Problem, importing
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def command(
         if policy in ("synchronous", "stellaris") and options["workers"] is None and len(sizes) == 1:
             options["workers"] = sizes.pop()
         if policy == "plain" and options["workers"] is None and max(sizes, default=1) > 1:
-            click.echo(
+            print_lines(
                 f"note: policy plain adds the steps of all workers: with {max(sizes)} of them the effective "
                 f"rate is {max(sizes)} times one's; --workers {max(sizes)} takes their mean",
                 err=True,
@@ -202,14 +202,14 @@ def _assign_members(server: "ParameterServer", bed: "Testbed", clusters: "tuple[
 def _begin_serving(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:
     address = f"{server.address[0]}:{server.address[1]}"
     if as_json:
-        click.echo(json.dumps({"listening": address, "policy": policy, "clusters": clusters}))
+        print_lines(json.dumps({"listening": address, "policy": policy, "clusters": clusters}))
     else:
-        click.echo(f"listening at {address}, policy {policy}, clusters: {', '.join(clusters)}")
+        print_lines(f"listening at {address}, policy {policy}, clusters: {', '.join(clusters)}")
 
 
 def _print_report(figures: list[dict[str, Any]], server: "ParameterServer", as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"clusters": figures, "garbage": server.garbage}))
+        print_lines(json.dumps({"clusters": figures, "garbage": server.garbage}))
         return
     for cluster in figures:
         age = cluster["age_of_model"]
@@ -218,6 +218,6 @@ def _print_report(figures: list[dict[str, Any]], server: "ParameterServer", as_j
         shown = "unknown" if age is None else f"{age:.3f} s"
         mean, most = cluster["staleness"]["mean"], cluster["staleness"]["max"]
         stale = "unknown" if mean is None else f"{mean:.1f} versions, at most {most}"
-        click.echo(
+        print_lines(
             f"{cluster['cluster']}: {counts}; version {version}; staleness {stale}; Age-of-Model {shown}"
         )

@@ -8,6 +8,7 @@ import time
 import click
 
 from olafctl.cli import naming
+from olafswitch.console.output import print_lines
 
 
 @click.command()
@@ -36,7 +37,7 @@ def command(
     from olafswitch.p4runtime.session import Session
 
     def ready() -> str:
-        return str(environments.python(environments.SHELL, lambda step: click.echo(step, err=True)))
+        return str(environments.python(environments.SHELL, lambda step: print_lines(step, err=True)))
 
     if install:
         ready()
@@ -69,6 +70,6 @@ def command(
     if folder is not None:
         os.set_inheritable(folder, True)
     if show:
-        click.echo(shlex.join(line(address)))
+        print_lines(shlex.join(line(address)))
         return
     os.execv(python, line(address))

@@ -8,7 +8,7 @@ import click
 
 from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafswitch.console.output import count_noun, json_option, print_json, print_table
+from olafswitch.console.output import count_noun, json_option, print_json, print_lines, print_table
 
 
 @click.command()
@@ -48,29 +48,29 @@ def _show_status(report: dict[str, Any]) -> None:
     state = "runs" if report["running"] else "does not run"
     workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
     servers = len(report["parameter_servers"])
-    click.echo(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
+    print_lines(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
     clusters = count_noun(len(report["clusters"]), "cluster")
-    click.echo(f"{clusters}, {count_noun(workers, 'worker')}, {count_noun(servers, 'parameter server')}")
+    print_lines(f"{clusters}, {count_noun(workers, 'worker')}, {count_noun(servers, 'parameter server')}")
     if report["daemon"]:
-        click.echo(f"the daemon at {report['daemon']} keeps its membership")
+        print_lines(f"the daemon at {report['daemon']} keeps its membership")
     if unread := report["membership_unread"]:
         kept = f"its membership is kept in {unread}, and no daemon runs here:"
-        click.echo(f"the store cannot be read: {unread}" if report["daemon"] else kept)
-        click.echo("whether the tables are equal to it is not known (olafctl daemon, or status --etcd)")
+        print_lines(f"the store cannot be read: {unread}" if report["daemon"] else kept)
+        print_lines("whether the tables are equal to it is not known (olafctl daemon, or status --etcd)")
     if report["damaged"]:
-        click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
+        print_lines("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
-        click.echo("another olafctl is changing it right now")
+        print_lines("another olafctl is changing it right now")
     for machine in report["machines"]:
         if not machine["running"]:
             how = machine["away"] or "runs nothing of it"
-            click.echo(f"machine {machine['name']} at {machine['address']}: {how}")
+            print_lines(f"machine {machine['name']} at {machine['address']}: {how}")
     for process in report["died"]:
-        click.echo(f"died: {process}")
+        print_lines(f"died: {process}")
     for process in report["stopped"]:
-        click.echo(f"stopped: {process}")
+        print_lines(f"stopped: {process}")
     if report["interrupted"]:
-        click.echo("a deploy was interrupted: run it again, or destroy")
+        print_lines("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:
         return
     print_table(
@@ -87,7 +87,7 @@ def _show_status(report: dict[str, Any]) -> None:
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
     for port, how in report["steering"].items():
-        click.echo(f"port {port}: the card gives shards their frames {how}")
+        print_lines(f"port {port}: the card gives shards their frames {how}")
     for engine, shards in report["shards"].items():
         spent = [(each["counters"], each["processor_seconds"]) for each in shards]
         rows = [(number, of["in_updates"], of["out_updates"], f"{seconds:.1f} s")
@@ -107,9 +107,9 @@ def _show_status(report: dict[str, Any]) -> None:
         place = f"{engine}/" if len(report["queues"]) > 1 else ""
         _show_queue(place, queue["registers"], _index_rows(queue["indices"], report["clusters"]))
     for line in report["unplugged"]:
-        click.echo(line)
+        print_lines(line)
     for line in report["drift"]:
-        click.echo(f"differs from what was deployed: {line}")
+        print_lines(f"differs from what was deployed: {line}")
 
 
 def _show_queue(engine: str, registers: dict[str, int], indices: list[tuple[Any, ...]]) -> None:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.asking import as_dict, connection_options, mode_of
-from olafswitch.console.output import json_option, make_grid, print_json
+from olafswitch.console.output import json_option, make_grid, print_json, print_lines
 from olafswitch.errors import BadInput, Problem
+from olafswitch.terminal import escape_controls
 
 if TYPE_CHECKING:
     from olafctl.control.store import Store
@@ -76,7 +77,7 @@ def serve_page(store: "Store", port: int) -> None:
 
     name, watched = store.folder.name, Unkept(store)
     web = Web(Looks(lambda: {name: watched}, default_path()), f"127.0.0.1:{port}")
-    main_thread.serve(lambda: click.echo(f"{name} at http://{web.address}/; Ctrl-C ends it"), web.stop)
+    main_thread.serve(lambda: print_lines(f"{name} at http://{web.address}/; Ctrl-C ends it"), web.stop)
 
 
 def _read_status(client: "DaemonClient", deployment: str) -> list[dict[str, Any]]:
@@ -144,14 +145,14 @@ def _draw_deployment(before: dict[str, Any], now: dict[str, Any], seconds: float
 
     status, queues = now["status"], now["queues"]
     state = "ready" if status.ready else status.problem or f"follows {status.leader or 'no one at present'}"
-    parts: list[Any] = [Text(f"{status.name}: {state}", style="bold")]
+    parts: list[Any] = [Text(escape_controls(f"{status.name}: {state}"), style="bold")]
     for engine, registers in queues.items():
         share = _send_probability(registers)
         text = (
             f"queue {registers['occupancy']} of {registers['slots']} slots, N {registers['active_clusters']}"
         )
         place = f"{engine}: " if len(queues) > 1 else ""
-        parts.append(Text(f"{place}{text}, P_s {share:.2f}"))
+        parts.append(Text(escape_controls(f"{place}{text}, P_s {share:.2f}")))
     members: dict[str, int] = {}
     for worker in status.workers:
         members[worker.cluster] = members.get(worker.cluster, 0) + 1

@@ -1,13 +1,12 @@
 """``olafctl verify``: accept or reject an Age-of-Model objective, with a schedule that violates it."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.wire.geometry import SLOTS
-from olafswitch.console.output import json_option, print_json, print_table
+from olafswitch.console.output import json_option, print_json, print_lines, print_table
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def _show_verdict(verdict: "Verdict", details: bool, as_json: bool) -> None:
     if as_json:
         print_json(report.verdict_values(verdict))
         return
-    _print_lines(report.summarize_verdict(verdict))
+    print_lines(*report.summarize_verdict(verdict))
     if verdict.counterexample and details:
         found = verdict.counterexample
         print_table("the rejecting schedule", report.COLUMNS, report.make_rows(found.schedule, found.run))
@@ -192,9 +191,9 @@ def _replay_schedule(saved: Path, plot: Path | None, details: bool, as_json: boo
     else:
         if details:
             print_table("the schedule", report.COLUMNS, report.make_rows(loaded, run))
-        _print_lines(report.outcome_lines(loaded, run))
+        print_lines(*report.outcome_lines(loaded, run))
     if run.impossible:
-        click.echo(f"error: {len(run.impossible)} decisions are impossible under P_s", err=True)
+        print_lines(f"error: {len(run.impossible)} decisions are impossible under P_s", err=True)
     return 1 if run.impossible else 0
 
 
@@ -208,13 +207,13 @@ def _search_values(
     def progress(tried: "Tried") -> None:
         if not as_json:
             shown = f"{parameter.shown(tried.value):.4g} {parameter.unit}"
-            click.echo(f"  {parameter.name} {shown}: {tried.answer}", err=True)
+            print_lines(f"  {parameter.name} {shown}: {tried.answer}", err=True)
 
     found = find_accepted(system, objective, parameter, timeout, progress)
     if as_json:
         print_json(report.search_values(found, parameter))
     else:
-        _print_lines(report.describe_ranges(found, parameter, system))
+        print_lines(*report.describe_ranges(found, parameter, system))
     return 0 if found.ranges else 1
 
 
@@ -222,8 +221,3 @@ def _draw_schedule(schedule: "UpdateSchedule", run: "SimulationRun", title: str,
     from olafctl.verify.timeline import draw_timeline
 
     draw_timeline(schedule, run, title, path)
-
-
-def _print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from olafctl.machines.certificates import role_of
 from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.terminal import escape_controls
 
 SERVICE = "olaf.machine.v1.Machine"
 DEPLOYMENT, DEVICE, PORT, VERSION = "olaf-deployment", "olaf-device", "olaf-port", "olaf-version"
@@ -88,19 +89,12 @@ class CallQuota:
 
 
 def name_caller(context: Any) -> str:
-    """Name the caller, as far as the connection shows: by its certificate and the peer's address.
-
-    Whoever makes certificates chooses their names, so what would move a terminal's cursor is escaped.
-    """
+    """Name the caller, as far as the connection shows: by its certificate and the peer's address."""
     names = context.auth_context().get("x509_common_name", ())
-    certificate = _escape_controls(" ".join(name.decode(errors="replace") for name in names))
+    certificate = escape_controls(" ".join(name.decode(errors="replace") for name in names))
     # A UNIX socket shows no more: only its owner, and root, can have connected.
     peer = str(context.peer()).rstrip(":") or "unix"
     return f"{certificate} at {peer}" if certificate else peer
-
-
-def _escape_controls(text: str) -> str:
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def refuse_call(context: Any, error: OlafError, code: Any, *metadata: tuple[str, str | bytes]) -> NoReturn:

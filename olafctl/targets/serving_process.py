@@ -1,5 +1,6 @@
 """The command line of a deployment's process."""
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -9,7 +10,8 @@ import click
 
 from olafctl.targets.processes import say_ready
 from olafswitch import log, main_thread
-from olafswitch.errors import OlafError
+from olafswitch.console.output import print_error
+from olafswitch.errors import EXIT_FAILED, OlafError
 
 
 def run_process(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
@@ -25,7 +27,8 @@ def run_process(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
             try:
                 document = stack.enter_context(serving(state))
             except (OlafError, OSError) as error:
-                raise click.ClickException(str(error)) from error
+                print_error(error if isinstance(error, OlafError) else OlafError(str(error)))
+                sys.exit(EXIT_FAILED)
             main_thread.serve(lambda: say_ready(ready_fd, document), lambda: None)
 
     main()

@@ -4,7 +4,11 @@ import json
 import logging
 import os
 import sys
+import threading
 from datetime import UTC, datetime
+from types import TracebackType
+
+from olafswitch.terminal import escape_controls
 
 LEVELS = ("debug", "info", "warning", "error")
 _LEVEL = "OLAF_LOG_LEVEL"
@@ -13,7 +17,8 @@ _FORMAT = "OLAF_LOG_FORMAT"
 
 class _Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return f"{_time(record)} {record.levelname.lower():7} {_component(record)}: {_message(self, record)}"
+        head = f"{_time(record)} {record.levelname.lower():7} {_component(record)}: "
+        return "\n    ".join(map(escape_controls, (head + record.getMessage(), *_trace(self, record))))
 
 
 class _JsonLine(logging.Formatter):
@@ -23,13 +28,13 @@ class _JsonLine(logging.Formatter):
                 "time": _time(record),
                 "level": record.levelname.lower(),
                 "component": _component(record),
-                "message": _message(self, record),
+                "message": "\n".join((record.getMessage(), *_trace(self, record))),
             }
         )
 
 
 def configure(level: str | None = None, as_json: bool | None = None) -> None:
-    """Log to the standard error from ``level`` on, as lines or as JSON lines.
+    """Log to the standard error from ``level`` on, as lines or as JSON lines, also what nothing catches.
 
     What is left out comes from the environment (``OLAF_LOG_LEVEL``, ``OLAF_LOG_FORMAT``), so that the
     processes of a deployment log at the level of the command that started them.
@@ -43,6 +48,9 @@ def configure(level: str | None = None, as_json: bool | None = None) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLine() if os.environ.get(_FORMAT) == "json" else _Line())
     logging.basicConfig(level=chosen.upper(), handlers=[handler], force=True)
+    sys.excepthook = _log_defect
+    if threading.excepthook is threading.__excepthook__:  # else a test runner's
+        threading.excepthook = lambda lost: _log_defect(lost.exc_type, lost.exc_value, lost.exc_traceback)
 
 
 def _time(record: logging.LogRecord) -> str:
@@ -55,6 +63,11 @@ def _component(record: logging.LogRecord) -> str:
     return record.name.partition(".")[2] or record.name
 
 
-def _message(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    text = record.getMessage()
-    return f"{text}\n{formatter.formatException(record.exc_info)}" if record.exc_info else text
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    return formatter.formatException(record.exc_info).split("\n") if record.exc_info else []
+
+
+def _log_defect(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    """Log what nothing has caught, of the process or a thread."""
+    if error is not None and kind is not SystemExit:
+        logging.getLogger(__name__).critical("nothing caught this", exc_info=(kind, error, trace))

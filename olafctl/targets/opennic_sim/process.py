@@ -9,6 +9,7 @@ from olafctl.targets import deployment, serving_process
 from olafctl.targets.opennic.process import read_settings
 from olafctl.targets.opennic_sim.card import SimulatedCard
 from olafctl.targets.opennic_sim.front import open_front
+from olafswitch.console.output import print_error
 from olafswitch.errors import OlafError
 
 
@@ -23,7 +24,7 @@ def serve_simulation(state: Path) -> Iterator[None]:
             card.move_frames()
         except OlafError as error:
             # As a card that has failed: its sockets close, and the agent reports it.
-            print(error, flush=True)
+            print_error(error)
         card.close()
 
     simulation = threading.Thread(target=run_card, name="box")

@@ -22,6 +22,7 @@ from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse_session
 from olafctl.targets.twin.attach import attach_port, own_ports, receive_for_hosts, start_engine, wire_engine
 from olafctl.wire.layouts import CPU_PORT
+from olafswitch.console.output import print_error
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime import address as addresses
@@ -125,7 +126,7 @@ def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:
         try:
             engine.replay(peer)
         except OlafError as error:
-            print(error, flush=True)  # the peer is gone: only the log is left
+            print_error(error)  # the peer is gone: only the log is left
         finally:
             running.release()
 

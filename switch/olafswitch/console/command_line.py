@@ -14,7 +14,7 @@ import click
 
 from olafswitch import log, paths
 from olafswitch.console import output
-from olafswitch.console.output import print_error, wants_json
+from olafswitch.console.output import print_error, print_lines, wants_json
 from olafswitch.errors import EXIT_FAILED, BadInput, OlafError, Problem
 from olafswitch.interrupts import SIGNALS
 
@@ -43,7 +43,7 @@ def run_command(
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         with suppress(OSError):
-            click.echo("interrupted", err=True)
+            print_lines("interrupted", err=True)
         sys.exit(130)
     except OlafError as error:
         if os.environ.get("OLAF_DEBUG"):
@@ -74,10 +74,15 @@ def log_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def show_usage_error(error: click.ClickException) -> None:
     """Wrong usage on the standard error, or as JSON where the command line asks for that."""
+    message = error.format_message().replace("\n\t", " ")  # which click puts before each choice
     if not wants_json():
-        error.show()
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        if context is not None:
+            usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n"
+            print_lines(*usage.split("\n"), err=True)
+        print_lines(f"Error: {message}", err=True)
         return
-    wrong = BadInput(Problem(error.format_message(), remedy="see --help"))
+    wrong = BadInput(Problem(message, remedy="see --help"))
     wrong.exit_code = error.exit_code
     print_error(wrong)
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from olafswitch.errors import OlafError
+from olafswitch.terminal import escape_controls
 
 _START = time.monotonic()
 _STILL_AFTER = 10.0
@@ -40,7 +41,18 @@ def wants_json() -> bool:
 def print_json(value: Any) -> None:
     """``value`` as one JSON document on the standard output."""
     _has_document.set()
-    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+    print_document(json.dumps(value, indent=1) + "\n")
+
+
+def print_document(text: str) -> None:
+    """Print a file's content as it is."""
+    click.echo(text, nl=False)
+
+
+def print_lines(*lines: object, err: bool = False, colour: str | None = None) -> None:
+    """Print each of ``lines`` on one line, on the standard output or error; none steers the terminal."""
+    for line in lines:
+        click.secho(escape_controls(str(line)), err=err, fg=colour)
 
 
 def show_result(document: Any, text: str, as_json: bool) -> None:
@@ -48,7 +60,7 @@ def show_result(document: Any, text: str, as_json: bool) -> None:
     if as_json:
         print_json(document)
     else:
-        click.echo(text)
+        print_lines(text)
 
 
 def count_noun(number: int, what: str) -> str:
@@ -65,9 +77,9 @@ def make_grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, head in enumerate(heads):
         numeric = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
-        made.add_column(Text(head), justify="right" if numeric else "left", no_wrap=no_wrap)
+        made.add_column(Text(escape_controls(head)), justify="right" if numeric else "left", no_wrap=no_wrap)
     for row in rows:
-        made.add_row(*(Text(str(cell)) for cell in row))
+        made.add_row(*(Text(escape_controls(str(cell))) for cell in row))
     return made
 
 
@@ -77,11 +89,10 @@ def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]])
 
     # As wide as its content: a pipe and a log are read in whole lines.
     console = Console(highlight=False, width=10_000)
-    click.echo(f"\n{title}")
+    print_lines("", title)
     with console.capture() as shown:
         console.print(make_grid(heads, rows, no_wrap=True))
-    for line in shown.get().splitlines():
-        click.echo(f"  {line.rstrip()}")
+    print_document("".join(f"  {line.rstrip()}\n" for line in shown.get().splitlines()))
 
 
 def print_error(error: OlafError) -> None:
@@ -91,13 +102,7 @@ def print_error(error: OlafError) -> None:
         problems = [vars(problem) for problem in error.problems]
         print_json({"error": {"problems": problems, "exit_code": error.exit_code}})
         return
-    for problem in error.problems:
-        click.echo(f"error: {escape_controls(str(problem))}", err=True)
-
-
-def escape_controls(text: str) -> str:
-    """Return ``text`` with what steers a terminal written out: names may come from elsewhere."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    print_lines(*(f"error: {problem}" for problem in error.problems), err=True)
 
 
 def log_progress(step: str) -> None:
@@ -106,7 +111,7 @@ def log_progress(step: str) -> None:
     A closed pipe or a full disk at the other end does not stop it half-way.
     """
     with suppress(OSError):
-        click.echo(f"{time.monotonic() - _START:6.1f} s  {step}", err=True)
+        print_lines(f"{time.monotonic() - _START:6.1f} s  {step}", err=True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
+from olafswitch.console.output import print_document, print_lines
 from olafswitch.dropin.options import ignore_options, list_ignored, refuse_options, run_command
 
 _FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug",
@@ -79,15 +80,15 @@ def compiler(
     if not file.is_file():
         raise BadInput(Problem("no such file", str(file)))
     if dropped := list_ignored(unused):
-        click.echo(f"without effect here: {', '.join(dropped)}", err=True)
+        print_lines(f"without effect here: {', '.join(dropped)}", err=True)
     macros = {**parse_defines(defines), **dict.fromkeys(undefined)}
     text = preprocess_file(file, include, macros)
     if only_preprocess:
-        click.echo(text, nl=False)
+        print_document(text)
         return
     _check_version(text, file)
     for pos, what in find_differences(check_program(parse_program(text), str(file))):
-        click.echo(f"{pos}: note: {what}, this compiler as P4_16 says", err=True)
+        print_lines(f"{pos}: note: {what}, this compiler as P4_16 says", err=True)
     program = compile_text(text, file=str(file))
     if program.architecture != arch:
         raise BadInput(Problem(f"the program is for {program.architecture}, not {arch}", str(file)))

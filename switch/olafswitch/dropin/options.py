@@ -7,6 +7,7 @@ import click
 
 from olafswitch import log
 from olafswitch.console import command_line
+from olafswitch.console.output import print_lines
 
 _WRITTEN: dict[str, str] = {}
 """Options as they are written, by the names of their parameters."""
@@ -17,7 +18,7 @@ def run_command(command: click.Command, name: str, words: Sequence[str]) -> NoRe
     """Run one of the commands under its name; wrong usage is one line and exit code 2."""
 
     def show(error: click.ClickException) -> None:
-        click.echo(f"{name}: {error.format_message()}", err=True)
+        print_lines(f"{name}: {error.format_message()}", err=True)
 
     log.configure()
     command.name = name

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
+from olafswitch.console.output import print_document, print_lines
 from olafswitch.dropin.options import ignore_options, run_command
 
 _ROLE = "simple_switch_CLI"
@@ -40,7 +41,7 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
         session.become_primary(take_over=True)
         verbs = Verbs(session)
         while True:
-            click.echo(_PROMPT, nl=False)
+            print_document(_PROMPT)
             line = sys.stdin.readline()
             try:
                 words = shlex.split(line, comments=True)
@@ -48,13 +49,13 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
                     break
                 if words:
                     for line in verbs.do(words[0], words[1:]):
-                        click.echo(line)
+                        print_lines(line)
             except ValueError as error:
                 failed = True
-                click.echo(f"Error: {error}")
+                print_lines(f"Error: {error}")
             except OlafError as error:
                 failed = True
-                click.echo(f"Error: {error}")
+                print_lines(f"Error: {error}")
     return 1 if failed else 0
 
 

@@ -9,7 +9,9 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
+from olafswitch.console.output import print_lines
 from olafswitch.dropin.options import ignore_options, list_ignored, refuse_options, run_command
+from olafswitch.terminal import escape_controls
 
 _FLAGS = ("--log-flush", "--debugger", "--enable-swap", "--disable-swap", "--warn-on-invalid-hdr-read",
           "--ret-zero-on-invalid-hdr-read")  # fmt: skip
@@ -159,10 +161,10 @@ def _load_program(file: Path) -> Any:
 def _open_log(file: Path | None, console: bool) -> Iterator[Callable[[str], None]]:
     """Says a line where BMv2 would log it; without either option, on the standard error."""
     if file is None:
-        yield lambda line: click.echo(line, err=not console)
+        yield lambda line: print_lines(line, err=not console)
         return
     with Path(f"{file}.txt").open("w", buffering=1) as log:
-        yield lambda line: click.echo(line, file=log)
+        yield lambda line: print(escape_controls(line), file=log)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option, show_result
+from olafswitch.console.output import json_option, print_json, print_lines
 
 
 @click.command()
@@ -59,7 +59,7 @@ def command(
     if output is None:
         info = as_text(p4info_of(text, str(file)))
     else:
-        program = compile_text(text, lambda step: click.echo(f"{file}: {step}", err=True), file=str(file))
+        program = compile_text(text, lambda step: print_lines(f"{file}: {step}", err=True), file=str(file))
         info = as_text(program.p4info)
         output.mkdir(parents=True, exist_ok=True)
         written = {
@@ -73,5 +73,7 @@ def command(
         files, fresh = [*written], program.fresh
     if module is not None and verilog is not None:
         files += write_module(module, info, verilog, with_map)
-    document = {"files": [str(path) for path in files], "compiled": fresh}
-    show_result(document, "\n".join(f"wrote {path}" for path in files), as_json)
+    if as_json:
+        print_json({"files": [str(path) for path in files], "compiled": fresh})
+    else:
+        print_lines(*(f"wrote {path}" for path in files))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from olafswitch.console.output import print_lines
+
 _COMMANDS = {
     "p4c": "compilers",
     "p4c-bm2-ss": "compilers",
@@ -60,6 +62,6 @@ def command(folder: Path, force: bool) -> None:
         script.write_text(_SCRIPT.format(python=sys.executable, note=NOTE, name=name, module=module))
         script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     write_package(folder / "python", NOTE)
-    click.echo(f"wrote {', '.join(_COMMANDS)}")
-    click.echo(f'export PATH="{folder.absolute()}:$PATH"')
-    click.echo(f'export PYTHONPATH="{(folder / "python").absolute()}"')
+    print_lines(f"wrote {', '.join(_COMMANDS)}")
+    print_lines(f'export PATH="{folder.absolute()}:$PATH"')
+    print_lines(f'export PYTHONPATH="{(folder / "python").absolute()}"')

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import log_progress
+from olafswitch.console.output import log_progress, print_lines
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -71,10 +71,10 @@ def command(
         raise BadInput(Problem(what, str(file)))
     with lone.run_lone(program, specs, address, tls, device_id, cpu_port) as switch:
         served = f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it"
-        main_thread.serve(lambda: click.echo(served), lambda: None)
+        main_thread.serve(lambda: print_lines(served), lambda: None)
         for port in specs:
             stats = switch.engine.port_stats(port.number)
-            click.echo(
+            print_lines(
                 f"port {port.number}: {stats.rx_frames} in, {stats.tx_frames} out, "
                 f"{stats.rx_dropped + stats.tx_dropped} dropped"
             )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import count_noun, json_option, log_progress, show_result
+from olafswitch.console.output import count_noun, json_option, log_progress, print_json, print_lines
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -96,7 +96,7 @@ def command(
                 writers[port].write(frame, when)
         if listen is not None:
             with serve_devices({1: switch}, listen) as agent:
-                main_thread.serve(lambda: click.echo(f"P4Runtime at {agent.address}"), lambda: None)
+                main_thread.serve(lambda: print_lines(f"P4Runtime at {agent.address}"), lambda: None)
         cycles = switch.bench.cycles()
     finally:
         switch.close()
@@ -107,7 +107,10 @@ def command(
         lines.insert(0, f"{stf_file}: {difference or 'as expected'}")
     if trace is not None:
         lines.append(f"wrote {trace}")
-    document = {"frames_in": len(frames), "frames_out": len(sent), "cycles": cycles, "difference": difference}
-    show_result(document, "\n".join(lines), as_json)
+    if as_json:
+        print_json({"frames_in": len(frames), "frames_out": len(sent), "cycles": cycles,
+                    "difference": difference})  # fmt: skip
+    else:
+        print_lines(*lines)
     if difference:
         raise SystemExit(EXIT_FAILED)
