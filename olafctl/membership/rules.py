@@ -17,6 +17,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, Problem
 
 _KEY_BYTES = 16
+_NOTHING_SET = Cluster("")
 _SUMMING = "H and partial sums are of the modes iswitch and iswitch-async alone"
 
 
@@ -41,6 +42,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
     yield from _check_threshold(cluster, ground)
     yield from of_reward(cluster.reward_threshold)
+    yield from _check_players(cluster)
     yield from _check_staleness(cluster, ground)
     yield from _check_key(cluster.key)
     if cluster.period < 0:
@@ -197,7 +199,6 @@ def _check_staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     if cluster.staleness_bound is None:
         return
     mode = ground.mode_of(cluster)
-    yield from _check_players(cluster, "staleness_bound")
     if not 0 <= cluster.staleness_bound <= GREATEST_BOUND:
         what = f"a staleness of {cluster.staleness_bound} versions"
         yield Problem(what, "staleness_bound", f"give 0 … {GREATEST_BOUND}, or off")
@@ -215,7 +216,6 @@ def _check_objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     except BadInput as error:
         yield from error.problems
         return
-    yield from _check_players(cluster, "objective")
     text = repr(cluster.objective)
     if ground.is_tree:
         what = f"{text} cannot be proven: the verifier knows one queue, and updates pass several here"
@@ -229,11 +229,13 @@ def _check_objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield from find_undescribed(cluster, ground)
 
 
-def _check_players(cluster: Cluster, field: str) -> Iterator[Problem]:
+def _check_players(cluster: Cluster) -> Iterator[Problem]:
     """Refuse what is about updates for a cluster whose members send none."""
     if any(member.kind is Kind.PLAYER for member in cluster.workers):
         what = f"{cluster.name!r} has players, which receive weights and send no updates"
-        yield Problem(what, field, "leave it out")
+        for field in ("reward_threshold", "staleness_bound", "objective", "period"):
+            if getattr(cluster, field) != getattr(_NOTHING_SET, field):
+                yield Problem(what, field, "leave it out")
 
 
 def of_objective_names(cluster: Cluster, known: Container[str]) -> Iterator[Problem]:
