@@ -1,4 +1,4 @@
-// OpenNIC's 250 MHz user box with Olaf in it (docs/opennic.md).
+// OpenNIC's 250 MHz user box with Olaf in it (docs/opennic.md), and what Corundum's application block has inside.
 //
 //   CMACs ─ measure ─┐                       ┌─ to host ─ host (packet-in)
 //                    ├─ arbiter ─ VNP4₁ ─────┤
@@ -18,7 +18,8 @@ module olaf_box_250mhz #(
     parameter MAX_BYTES = 9216,       // the longest frame let in
     parameter SHELL_MAX_BYTES = 9600, // the longest the shell takes
     parameter IN_BITS = 8,            // log2 of the beats stored at each input
-    parameter IN_HOLD = 24,           // beats of an update that are stored there before it goes on
+    parameter IN_HOLD = 24,           // beats of an update that are stored there before it goes on; 0: all are
+    parameter [7:0] NEVER_WAITS = 8'd0, // a bit for each port: its frames are dropped, not held up, when its store is full
     parameter HOST_BITS = 9,          // log2 of the beats of packet-ins stored
     parameter OUT_BITS = 9,           // log2 of the beats the replicator stores
     parameter PORT_BITS = 8,          // log2 of the beats stored at each output
@@ -157,17 +158,18 @@ module olaf_box_250mhz #(
     wire [64*INPUTS-1:0]      in_keep;
     wire [IN_USER*INPUTS-1:0] in_user;
     wire [INPUTS-1:0]         in_last, in_valid, in_ready;
-    wire [MOST-1:0]           got, oversize, malformed, cut;
+    wire [MOST-1:0]           got, oversize, malformed, full, cut;
     wire                      host_got, host_oversize, host_malformed, host_cut, host_dropped;
 
     generate
         for (i = 0; i < MOST; i = i + 1) begin : rx
             if (i < PORTS) begin : port
                 assign port_numbers[16*i +: 16] = port_number[32*i +: 16];
-                wire       user, full;
+                wire       user;
                 wire [15:0] size;
                 olaf_box_measure #(
-                    .DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1), .HOLD(IN_HOLD)
+                    .DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1), .HOLD(IN_HOLD),
+                    .DROP_WHEN_FULL({31'd0, NEVER_WAITS[i]})
                 ) measure (
                     .clk(clk), .rst(rst),
                     .s_tdata(s_axis_rx_tdata[512*i +: 512]), .s_tkeep(s_axis_rx_tkeep[64*i +: 64]), .s_tuser(1'b0),
@@ -175,12 +177,12 @@ module olaf_box_250mhz #(
                     .m_tdata(in_data[512*i +: 512]), .m_tkeep(in_keep[64*i +: 64]), .m_tuser(user), .m_size(size),
                     .m_tlast(in_last[i]), .m_tvalid(in_valid[i]), .m_tready(in_ready[i]),
                     .accepted(got[i]), .dropped_oversize(oversize[i]), .dropped_malformed(malformed[i]),
-                    .dropped_full(full), .dropped_cut(cut[i])
+                    .dropped_full(full[i]), .dropped_cut(cut[i])
                 );
                 assign in_user[IN_USER*i +: IN_USER] = {16'd0, port_numbers[16*i +: 16], size};
-                wire unused = &{1'b0, user, full};
+                wire unused = &{1'b0, user};
             end else begin : none
-                assign {got[i], oversize[i], malformed[i], cut[i]} = 4'd0;
+                assign {got[i], oversize[i], malformed[i], full[i], cut[i]} = 5'd0;
             end
         end
     endgenerate
@@ -373,7 +375,7 @@ module olaf_box_250mhz #(
         .group_first(group_first), .group_count(group_count), .copy_index(copy_index), .copy_port(copy_port),
         .copy_rewrite(copy_rewrite), .copy_mac_high(copy_mac_high), .copy_mac_low(copy_mac_low),
         .copy_addr(copy_addr), .copy_udp_port(copy_udp_port), .write_group(write_group), .write_copy(write_copy),
-        .inc_in_port(got), .inc_oversize_port(oversize), .inc_malformed_port(malformed), .inc_cut_port(cut),
+        .inc_in_port(got), .inc_oversize_port(oversize), .inc_malformed_port(malformed), .inc_full_port(full), .inc_cut_port(cut),
         .inc_in_host(host_got), .inc_oversize_host(host_oversize), .inc_malformed_host(host_malformed),
         .inc_cut_host(host_cut), .inc_dropped_host(host_dropped), .inc_dropped_function(|other_last),
         .inc_in_vnp4_1(one_valid && one_ready && one_last), .inc_out_vnp4_1(valid1 && ready1 && last1),

@@ -52,6 +52,7 @@ module olaf_box_registers #(
     input  wire [7:0]  inc_cut_port,
     input  wire [7:0]  inc_out_port,
     input  wire [7:0]  inc_stalled_port,
+    input  wire [7:0]  inc_full_port,
     input  wire        inc_in_host,
     input  wire        inc_oversize_host,
     input  wire        inc_malformed_host,
@@ -142,16 +143,18 @@ module olaf_box_registers #(
             end
         end
 
-    wire [4351:0] now, shown;
-    olaf_counters #(.COUNT(68)) counters (
-        .clk(clk), .rst(rst), .clear(clear), .cleared(4352'd0), .snapshot(snapshot), .now(now), .shown(shown),
+    wire [4863:0] now, shown;
+    olaf_counters #(.COUNT(76)) counters (
+        .clk(clk), .rst(rst), .clear(clear), .cleared(4864'd0), .snapshot(snapshot), .now(now), .shown(shown),
         .count({ // the last one on top
-            inc_stalled_port[7], inc_out_port[7], inc_stalled_port[6], inc_out_port[6], inc_stalled_port[5],
-            inc_out_port[5], inc_stalled_port[4], inc_out_port[4], inc_stalled_port[3], inc_out_port[3],
-            inc_stalled_port[2], inc_out_port[2], inc_stalled_port[1], inc_out_port[1], inc_stalled_port[0],
-            inc_out_port[0], inc_pruned, inc_dropped_group, inc_dropped_port, inc_copied, inc_malformed_out,
-            inc_oversize_out, inc_out_vnp4_2, inc_in_vnp4_2, inc_in_queue, inc_out_host, inc_dropped_punt,
-            inc_punted, inc_out_vnp4_1, inc_in_vnp4_1, inc_dropped_function, inc_dropped_host, inc_cut_host,
+            inc_full_port[7], inc_stalled_port[7], inc_out_port[7], inc_full_port[6], inc_stalled_port[6],
+            inc_out_port[6], inc_full_port[5], inc_stalled_port[5], inc_out_port[5], inc_full_port[4],
+            inc_stalled_port[4], inc_out_port[4], inc_full_port[3], inc_stalled_port[3], inc_out_port[3],
+            inc_full_port[2], inc_stalled_port[2], inc_out_port[2], inc_full_port[1], inc_stalled_port[1],
+            inc_out_port[1], inc_full_port[0], inc_stalled_port[0], inc_out_port[0], inc_pruned,
+            inc_dropped_group, inc_dropped_port, inc_copied, inc_malformed_out, inc_oversize_out,
+            inc_out_vnp4_2, inc_in_vnp4_2, inc_in_queue, inc_out_host, inc_dropped_punt, inc_punted,
+            inc_out_vnp4_1, inc_in_vnp4_1, inc_dropped_function, inc_dropped_host, inc_cut_host,
             inc_malformed_host, inc_oversize_host, inc_in_host, inc_cut_port[7], inc_malformed_port[7],
             inc_oversize_port[7], inc_in_port[7], inc_cut_port[6], inc_malformed_port[6], inc_oversize_port[6],
             inc_in_port[6], inc_cut_port[5], inc_malformed_port[5], inc_oversize_port[5], inc_in_port[5],
@@ -187,7 +190,7 @@ module olaf_box_registers #(
                 12'h014: s_axil_rdata <= COPIES;
                 12'h018: s_axil_rdata <= MAX_BYTES;
                 12'h000: s_axil_rdata <= 32'd1329745752;
-                12'h004: s_axil_rdata <= 32'd2;
+                12'h004: s_axil_rdata <= 32'd3;
                 12'h01c: s_axil_rdata <= 32'd250000000;
                 12'h040: s_axil_rdata <= port_number_0;
                 12'h044: s_axil_rdata <= port_number_1;
@@ -209,7 +212,7 @@ module olaf_box_registers #(
                 12'h084: s_axil_rdata <= copy_udp_port;
                 12'h0c0, 12'h0c4, 12'h0c8, 12'h0cc: s_axil_rdata <= 32'd0;
                 default:
-                    if (address[1:0] == 2'd0 && address >= 12'h100 && address <= 12'h31c)
+                    if (address[1:0] == 2'd0 && address >= 12'h100 && address <= 12'h35c)
                         s_axil_rdata <= shown[32*((address - 12'h100) >> 2) +: 32];
                     else begin
                         s_axil_rdata <= 32'hffffffff;

@@ -12,7 +12,8 @@ from olafswitch.simulation.mapping import find_yosys, run_yosys
 from olaftest.queue import abc
 
 FORMAL = Path(__file__).parent / "formal"
-SOURCES = {path.stem: path for path in [*(paths.sources() / "hdl" / "opennic").glob("*.v"), *list_library()]}
+HDL = paths.sources() / "hdl"
+SOURCES = {path.stem: path for path in [*HDL.glob("opennic/*.v"), *HDL.glob("corundum/*.v"), *list_library()]}
 FOR_EVER = "pdr -T 600"
 DEPTH = {"replicator": 24, "lengths": 10}
 """Cycles of what ABC finds no invariant for."""
@@ -28,7 +29,25 @@ MODULES = {
         *("olaf_box_replicator", "olaf_box_intake", "olaf_box_count"),
         *("olaf_box_copies", "olaf_box_rewrite", "olaf_box_slice"),
     ),
+    "tags": (
+        *("olaf_corundum_streams", "olaf_corundum_in", "olaf_corundum_out"),
+        *("olaf_box_arbiter", "olaf_box_slice", "olaf_box_cut", "p4_fifo"),
+    ),
 }
+_PUSH = "s_axis_sync_tx_tready[i] && s_axis_sync_tx_tlast[i]"
+LOST_TAGS = [
+    ("level < MOST", "1'b1"),
+    (_PUSH, f"{_PUSH} && !s_axis_sync_tx_tuser[TX_USER*i]"),
+    (_PUSH, f"{_PUSH} && first_tready"),
+    (_PUSH, _PUSH.split(" &&")[0]),
+    ("TX_USER*i+1", "TX_USER*i"),
+    ("TX_USER*i+1", "TX_USER*(LANES-1-i)+1"),
+    ("cpl_tag[TAG_BITS*i", "cpl_tag[TAG_BITS*(LANES-1-i)"),
+    ("cpl_valid[i]", "cpl_valid[LANES-1-i]"),
+    ("cpl_ready[i])", "cpl_ready[LANES-1-i])"),
+    (_PUSH, f"{_PUSH} || m_axis_sync_tx_tvalid[i] && m_axis_sync_tx_tready[i] && m_axis_sync_tx_tlast[i]"),
+]
+"""Changes that lose a tag, double it, give a foreign one, use the wrong lane, or complete a box's frame."""
 SCRIPT = """
 read_verilog -formal -sv {name}.v
 read_verilog -DSYNTHESIS {modules}
@@ -62,6 +81,7 @@ pytestmark = pytest.mark.skipif(bool(_missing_tools()), reason=f"not installed: 
 def prove_module(name: str, work: Path, change: tuple[str, str, str] | None = None) -> tuple[str, int]:
     """ABC's verdict and the last cycle it looked at; ``change`` is (module, text, text instead)."""
     shutil.copy(FORMAL / f"{name}.v", work)
+    shutil.copy(HDL / "opennic" / "olaf_box_map.vh", work)
     for module in MODULES[name]:
         text = SOURCES[module].read_text()
         if change and change[0] == module:
@@ -103,6 +123,7 @@ def test_it_holds(name: str, tmp_path: Path) -> None:
         ("results", "p4_credits", "(1 << BITS) - 1", "(1 << BITS) + 2"),
         ("replicator", "olaf_box_replicator", "sending <= !read_last", "sending <= !last"),
         ("replicator", "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
+        *(("tags", "olaf_corundum_streams", text, instead) for text, instead in LOST_TAGS),
     ],
 )
 def test_a_fault_would_be_found(name: str, module: str, text: str, instead: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from olafswitch.simulation.verilate import lint_module
 from olaftest.opennic.random_frames import compile_blocks
 
 HDL = paths.sources() / "hdl"
-BOX = HDL / "opennic"
+BOX, CORUNDUM = HDL / "opennic", HDL / "corundum"
 MODULES = sorted(path.stem for path in BOX.glob("*.v") if path.stem != "olaf_box_250mhz")
 
 
@@ -23,15 +23,24 @@ def test_a_module_is_clean(module: str) -> None:
     assert lint_module(module, [BOX, HDL], [BOX / f"{module}.v"]) == ""
 
 
-@pytest.mark.parametrize("ports, functions", [(1, 1), (2, 1), (2, 2)])
-def test_the_whole_box_is_clean(ports: int, functions: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "top, parameters",
+    [
+        *(
+            (BOX / "olaf_box_250mhz.v", (f"PORTS={ports}", f"FUNCTIONS={functions}"))
+            for ports, functions in ((1, 1), (2, 1), (2, 2))
+        ),
+        *(
+            (CORUNDUM / "olaf_corundum.v", (f"LANES={lanes}", f"WIDTH={width}"))
+            for lanes, width in ((1, 512), (2, 128), (4, 64))
+        ),
+    ],
+)
+def test_the_whole_box_is_clean(top: Path, parameters: tuple[str, ...], tmp_path: Path) -> None:
     for name, text in {INSTANCE: render_instance(Geometry()), **write_blocks(compile_blocks())}.items():
         (tmp_path / name).write_text(text)
-    files = [BOX / "olaf_box_250mhz.v"]
-    text = lint_module(
-        "olaf_box_250mhz", [BOX, HDL, tmp_path], files, [f"-GPORTS={ports}", f"-GFUNCTIONS={functions}"]
-    )
-    assert text == ""
+    folders = [BOX, CORUNDUM, HDL, tmp_path]
+    assert lint_module(top.stem, folders, [top], [f"-G{parameter}" for parameter in parameters]) == ""
 
 
 def test_the_places_of_ips_are_clean(tmp_path: Path) -> None:
@@ -54,7 +63,7 @@ def test_each_ip_has_the_boxs_window_and_extern() -> None:
 
 
 def test_one_module_a_file_and_no_implicit_nets() -> None:
-    for path in BOX.glob("*.v"):
+    for path in (*BOX.glob("*.v"), *CORUNDUM.glob("*.v")):
         lines = path.read_text().splitlines()
         assert [line.split()[1] for line in lines if line.startswith("module ")] == [path.stem]
         assert "`default_nettype none" in lines

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from olafctl.queue.registers import CLOCK_HZ, Access, Register
 
 IDENTITY = 0x4F424F58  # "OBOX"
-MAP_VERSION = 2
+MAP_VERSION = 3
 PORTS = 8
 """The most front ports that a box can be built with; a U55C has two CMACs."""
 BOX_BYTES = 1 << 20
@@ -137,6 +137,7 @@ REGISTERS: tuple[Register, ...] = (
             for counter in (
                 (f"out_port_{n}", f"frames sent by CMAC {n}"),
                 (f"stalled_port_{n}", f"frames for CMAC {n} dropped: it has not moved for 1 ms"),
+                (f"full_port_{n}", f"frames from CMAC {n} dropped for want of room; OpenNIC's wait instead"),
             )
         ),
     ),

@@ -17,6 +17,7 @@ class _Stream(c.Structure):
         *((name, c.c_char_p) for name in ("data", "keep", "user", "last", "valid", "ready")),
         ("clock", c.c_int),
         ("lane", c.c_int),
+        ("beat", c.c_int),
     ]
 
 
@@ -52,19 +53,24 @@ class Signals:
     user: tuple[tuple[str, int], ...] = ()
     lane: int = 0
     """Number among the streams that share these vectors."""
+    beat: int = BEAT
+    """Bytes of a beat."""
 
     @classmethod
-    def axis(cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0) -> "Signals":
+    def axis(
+        cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0, beat: int = BEAT
+    ) -> "Signals":
         """AXI4-Stream names: ``<prefix>_tdata`` and so on."""
         names = {name: f"{prefix}_t{name}" for name in ("data", "keep", "last", "valid", "ready")}
-        return cls(**names, user=tuple(user), lane=lane)
+        return cls(**names, user=tuple(user), lane=lane, beat=beat)
 
 
 class Stream:
     """One end of a stream, which pauses at random."""
 
-    def __init__(self, bench: "Bench", number: int, user: tuple[tuple[str, int], ...]) -> None:
-        self._bench, self._number, self._user = bench, number, user
+    def __init__(self, bench: "Bench", number: int, signals: Signals) -> None:
+        self._bench, self._number, self._user = bench, number, signals.user
+        self._beat = signals.beat
 
     def pause(self, chance: float) -> None:
         """Idle (a source) or not ready (a sink) in this share of the cycles; 1 stops it."""
@@ -95,7 +101,7 @@ class Source(Stream):
 
     def send(self, frame: bytes, user: Sequence[int] = ()) -> None:
         """Queue a whole frame."""
-        beats = [frame[at : at + BEAT] for at in range(0, len(frame), BEAT)]
+        beats = [frame[at : at + self._beat] for at in range(0, len(frame), self._beat)]
         for beat in beats[:-1]:
             self.beat(beat, user, last=False)
         self.beat(beats[-1], user, last=True)
@@ -194,11 +200,11 @@ class Bench:
 
     def source(self, signals: Signals, clock: str | None = None) -> Source:
         """Drive a stream of the module."""
-        return Source(self, self._add_stream(self.library.bench_source, signals, clock), signals.user)
+        return Source(self, self._add_stream(self.library.bench_source, signals, clock), signals)
 
     def sink(self, signals: Signals, clock: str | None = None) -> Sink:
         """Take what a stream of the module sends."""
-        return Sink(self, self._add_stream(self.library.bench_sink, signals, clock), signals.user)
+        return Sink(self, self._add_stream(self.library.bench_sink, signals, clock), signals)
 
     def axil(self, prefix: str = "s_axil_", clock: str | None = None) -> Axil:
         """Master an AXI4-Lite port."""
@@ -238,7 +244,12 @@ class Bench:
         names = (signals.data, signals.keep, user, signals.last, signals.valid, signals.ready)
         number: int = add(
             self.handle,
-            _Stream(*(name.encode() for name in names), self._clocks[clock or self._main], signals.lane),
+            _Stream(
+                *(name.encode() for name in names),
+                self._clocks[clock or self._main],
+                signals.lane,
+                signals.beat,
+            ),
         )
         return number
 

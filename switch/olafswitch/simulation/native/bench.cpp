@@ -78,7 +78,7 @@ struct Stream {
     std::vector<Slice> user;
     size_t user_bytes = 0;
     int pause = 0;
-    uint64_t beats = 0;
+    uint64_t beats = 0, whole = 0;  // the tkeep of a full beat
     std::mt19937_64 random;
 
     std::deque<Beat> waiting;  // of a source
@@ -96,7 +96,7 @@ struct Stream {
     Beat look() const {
         Beat beat{};
         data.get(beat.data);
-        beat.keep = ~uint64_t(0);
+        beat.keep = keep.at ? 0 : whole;
         if (keep.at) keep.get(reinterpret_cast<uint8_t *>(&beat.keep));
         beat.user.resize(user_bytes);
         size_t at = 0;
@@ -153,7 +153,7 @@ struct Stream {
         const uint64_t keep = sampled.keep;
         // Every byte of a beat but the last, then the first ones, and of none none: AXI4-Stream would allow
         // null bytes and null beats, but no link here has them.
-        if ((!sampled.last && ~keep) || (keep & (keep + 1)) || !keep) open.broken = true;
+        if ((!sampled.last && keep != whole) || (keep & (keep + 1)) || !keep) open.broken = true;
         for (int i = 0; i < 64; i++)
             if (keep >> i & 1) open.data.push_back(sampled.data[i]);
         open.last_cycle = cycle;
@@ -313,8 +313,9 @@ static int add_stream(bench *b, const bench_stream &names, bool source) {
         slice.first = unsigned(names.lane) * width;
         return slice;
     };
-    stream->data = lane(names.data, 512);
-    stream->keep = lane(names.keep, 64);
+    stream->whole = ~uint64_t(0) >> (64 - names.beat);
+    stream->data = lane(names.data, 8 * unsigned(names.beat));
+    stream->keep = lane(names.keep, unsigned(names.beat));
     stream->last = lane(names.last, 1);
     stream->valid = lane(names.valid, 1);
     stream->ready = lane(names.ready, 1);

@@ -13,12 +13,13 @@ extern "C" {
 typedef struct bench bench;
 
 // One stream: names of its signals, "" where it has none. `lane` chooses one of several streams that share
-// vectors: it has bits lane × width and on. `user` may name several signals, separated by commas, lowest
-// first, as name:bits.
+// vectors: it has bits lane × width and on. `beat` is its bytes of data, 1 … 64. `user` may name several
+// signals, separated by commas, lowest first, as name:bits.
 typedef struct {
     const char *data, *keep, *user, *last, *valid, *ready;
     int clock;
     int lane;
+    int beat;
 } bench_stream;
 
 // What a sink took off the stream: one whole frame.
