@@ -1,6 +1,9 @@
 """A publisher's players, by their messages: which ones answer, are behind, or are slow.
 
 A slow player, and one that is silent, is named once in the log, and no other player waits for it.
+
+Without a key a message may be a replayed one, from any address. So its sender is a candidate, which is told
+the newest version and no more, until a message names a version that was new a moment ago.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ _SILENT = 5.0
 """Seconds without a message after which a player counts as dead."""
 _FORGOTTEN = 600.0
 """Seconds of silence after which a player is forgotten."""
-_MOST = 1024
-"""Players at once: without a key anybody can replay a player's message from any number of addresses."""
+_MOST, _MOST_CANDIDATES = 1024, 64
+"""Players at once, and candidates that are remembered."""
+_FRESH = 5.0
+"""Seconds for which a message may name a version that is no longer the newest."""
 _MOST_NAMED = 8
 """Players that one look names in the log, one by one."""
 _SLOW_EACH = 1.0
@@ -52,6 +57,8 @@ class Players:
 
     def __init__(self, max_lag: int) -> None:
         self.all: dict[Address, Player] = {}
+        self.candidates: dict[Address, None] = {}
+        """Senders of messages that prove nothing, the latest last."""
         self._max_lag = max_lag
         self._full = False
         """Whether the log has named that there are too many."""
@@ -70,11 +77,17 @@ class Players:
         return None if when is None else now - when
 
     def take_message(self, source: Address, want: wire.Want, line: int, now: float) -> Player | None:
-        """Take a player's message: a new player, or a known one's state; None where there are too many."""
+        """Take a message: of a known player, or one that now is proven; None for a candidate's."""
         player = self.all.get(source)
-        if player is None:
-            if len(self.all) >= _MOST and not self._forget_one():
+        if player is None or player.dead:
+            if not self._proves(want, line, now) or (player is None and not self._make_room()):
+                self.candidates.pop(source, None)
+                self.candidates[source] = None
+                if len(self.candidates) > _MOST_CANDIDATES:
+                    del self.candidates[next(iter(self.candidates))]
                 return None
+            self.candidates.pop(source, None)
+        if player is None:
             player = self.all[source] = Player(source)
             _LOG.info("player %s has joined", player.name)
         if player.dead:
@@ -85,15 +98,24 @@ class Players:
         player.adopted = want.adopted if want.line == line else 0
         return player
 
-    def _forget_one(self) -> bool:
-        """Make room for a new player in place of the one that has been dead the longest, if any is."""
+    def _proves(self, want: wire.Want, line: int, now: float) -> bool:
+        """Whether a message names the newest version, or one that was it a moment ago."""
+        named = max(want.have, want.adopted, want.version)
+        newest = next(reversed(self._published), None)
+        when = self._published.get(named)
+        return want.line == line and when is not None and (named == newest or now - when < _FRESH)
+
+    def _make_room(self) -> bool:
+        """Whether there is room for a new player, perhaps that of the one that has been dead the longest."""
+        if len(self.all) < _MOST:
+            return True
         dead = [player for player in self.all.values() if player.dead]
         if dead:
             del self.all[min(dead, key=lambda player: player.heard).address]
         elif not self._full:
             self._full = True
             _LOG.warning(
-                "%d players are heard; others are ignored, because a key would tell them apart", _MOST
+                "%d players are heard; others are not counted, and a key would tell them apart", _MOST
             )
         return bool(dead)
 
@@ -134,7 +156,8 @@ class Players:
         return [player for player in self.all.values() if not player.dead]
 
     @property
-    def target(self) -> Address | None:
-        """The addressee of a frame to all: the one heard last is certainly a member."""
-        alive = self.alive
-        return max(alive, key=lambda player: player.heard).address if alive else None
+    def targets(self) -> list[Address]:
+        """Addressees of a frame to all, candidates only where there is no player: the last one is certainly a
+        member of the cluster, as far as any is."""
+        alive = sorted(self.alive, key=lambda player: player.heard)
+        return [player.address for player in alive] or list(self.candidates)

@@ -253,7 +253,7 @@ class Publisher:
         if now >= self._look_due:
             self._look_due = now + _LOOK
             self._players.look(self._sent, now)
-            if self._began is not None and now > self._began + _NOBODY and not self._players.all:
+            if self._began is not None and now > self._began + _NOBODY and not self._players.targets:
                 self._began = None
                 _LOG.warning(
                     "no player has been heard in %g s; start players with this publisher's address, %s, and "
@@ -289,17 +289,14 @@ class Publisher:
             self._place.report(one.address, one.adopted, self._lag(one.adopted), age, state)
 
     def _hear(self, want: wire.Want, ranges: Ranges, source: Address) -> None:
-        known = source in self._players.all and want.line == self.line
+        known = want.line == self.line
         player = self._players.take_message(source, want, self.line, self._port.now())
-        if player is None:
-            self.counters.refused += 1
-            return
-        if not player.slow:
+        if player is not None and not player.slow:
             self._sender.adapt_rate(want.got, want.lost)
         newest = self._sender.issue
         if newest is None:
             return
-        if not known and not want.count:  # it may have this version of an earlier run: the manifest decides
+        if player is None or (not known and not want.count):  # it may have this version of an earlier run
             self._sender.queue_repair(newest, [newest.count - 1], source, Lane.URGENT)
             return
         if player.slow and self._sender.owes(source):

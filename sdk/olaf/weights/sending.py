@@ -200,8 +200,8 @@ class Sender:
 
     def _to_all(self, issue: Issue, start: int, stop: int) -> int:
         """To all players; how many frames went."""
-        target = self.players.target
-        if target is None:
+        targets = self.players.targets
+        if not targets:
             return stop - start
         run = (
             issue.encode_frames(start, stop, self.newest)
@@ -212,9 +212,9 @@ class Sender:
             return stop - start
         self._told = self.newest
         if self.multicast:
-            return self._to(target, run)
-        for player in self.players.alive:
-            self._to(player.address, run)
+            return self._to(targets[-1], run)
+        for target in targets:
+            self._to(target, run)
         return stop - start
 
     def _to(self, target: Address, run: Run) -> int:

@@ -328,7 +328,7 @@ class Subscriber:
             self._warned = True
             _LOG.warning("%s", self._silence())
         if now >= self._report_due:
-            self._say(0, 0, [])
+            self._say(self._inbox.newest, self._inbox.newest, [])
             self._report_due = now + _REPORT
         return min(*dues, self._report_due)
 
@@ -452,7 +452,7 @@ class Subscriber:
         if self._want_due == float("inf"):
             self._want_due = now + self._random.random() * _BACKOFF
         if now >= self._want_due:
-            self._say(0, 0, [(0, 1)])
+            self._say(inbox.newest, inbox.newest, [(0, 1)])
             self._want_due = now + self._pause(self._tries)
             self._tries += 1
         return self._want_due
