@@ -46,13 +46,10 @@ def draw_curves(
         found = list(_iterate_curves(points["columns"], by, only or {}))
         looks = pictures.assign_styles(curve for curve, _, _ in found)
         for curve, rewards, seconds in found:
-            table, look = smooth_table(rewards), looks[curve]
-            mean, spread, times = table.mean(axis=0), table.std(axis=0), smooth_table(seconds).mean(axis=0)
-            shown = thin_places(len(mean))
-            for axes, along in ((by_update, np.arange(1, len(mean) + 1)), (by_time, times)):
-                axes.plot(along[shown], mean[shown], label=curve, **look)
-                low, high = (mean - spread)[shown], (mean + spread)[shown]
-                axes.fill_between(along[shown], low, high, color=look["color"], alpha=0.13, linewidth=0)
+            table, times = smooth_table(rewards), smooth_table(seconds).mean(axis=0)
+            shown = thin_places(table.shape[1])
+            for axes, along in ((by_update, np.arange(1, table.shape[1] + 1)), (by_time, times)):
+                plot_mean(axes, along[shown], table[:, shown], curve, looks[curve], table.std(axis=0)[shown])
         by_update.set(xlabel=unit, title=title)
         by_time.set(xlabel="virtual time, s")
         pictures.add_legend(drawing, by_update, columns=2)
@@ -61,6 +58,26 @@ def draw_curves(
             axes.grid(alpha=0.3)
 
     return draw
+
+
+def plot_mean(
+    axes: Any,
+    along: Any,
+    table: NDArray[np.float64],
+    name: str,
+    look: Mapping[str, Any],
+    half: NDArray[np.float64] | None = None,
+) -> None:
+    """Plot the mean of (seeds, points), in a band of ``half`` on either side."""
+    mean = table.mean(axis=0)
+    axes.plot(along, mean, label=name, **look)
+    if half is not None:
+        axes.fill_between(along, mean - half, mean + half, color=look["color"], alpha=0.13, linewidth=0)
+
+
+def half_intervals(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return half of each point's 95 % interval of (seeds, points); 0 for one seed."""
+    return np.nan_to_num([estimate_mean(column).interval for column in table.T])
 
 
 def draw_ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours: str, label: str) -> None:
@@ -85,16 +102,17 @@ def _iterate_curves(
     columns: Mapping[str, Any], by: str, only: Mapping[str, str]
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each curve with its rewards and seconds, (seeds, updates) both."""
-    kept = np.ones(len(columns[by]), bool)
-    for name, value in only.items():
-        kept &= columns[name] == value
+    kept = np.all([columns[name] == value for name, value in only.items()], axis=0) if only else slice(None)
     for curve in dict.fromkeys(columns[by][kept].tolist()):
-        its = kept & (columns[by] == curve)
-        seeds = len(np.unique(columns["seed"][its]))
-        rewards, seconds = (
-            columns[name][its].astype(np.float64).reshape(seeds, -1) for name in ("mean_reward", "seconds")
-        )
-        yield curve, rewards, seconds
+        its = {**only, by: curve}
+        yield curve, read_table(columns, "mean_reward", its), read_table(columns, "seconds", its)
+
+
+def read_table(columns: Mapping[str, Any], name: str, only: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return (seeds, points) a column's values where others have these."""
+    its = np.all([columns[other] == value for other, value in only.items()], axis=0)
+    seeds = len(np.unique(columns["seed"][its]))
+    return np.asarray(columns[name][its], np.float64).reshape(seeds, -1)
 
 
 def smooth_table(table: NDArray[np.float64]) -> NDArray[np.float64]:

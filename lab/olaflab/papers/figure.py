@@ -170,6 +170,12 @@ def tabulate_rows(title: str, columns: Columns, rows: Sequence[Row]) -> FigureTa
     return FigureTable(title, list(columns), lines)
 
 
+def tabulate_pairs(title: str, rows: Iterable[Iterable[tuple[str, str]]]) -> FigureTable:
+    """Make a table of rows, at least one, whose cells come with their heads, which are the same in all."""
+    made = [list(row) for row in rows]
+    return FigureTable(title, [head for head, _ in made[0]], [[cell for _, cell in row] for row in made])
+
+
 def with_interval(key: str, digits: int = 1) -> Callable[[Row], str]:
     """Return what makes the cell of an estimate: its mean and half of its interval."""
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olaflab.papers.artos import atari, figure12, figure16, readings, sleeping, table3, tables, transfer, two
+from olaflab.papers import trivial
+from olaflab.papers.artos import atari, figure12, figure16, readings, sleeping, table3, tables, two
 from olaflab.papers.curves import draw_curves
 from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Row, make_measured, with_interval
 from olaflab.papers.summary import make_trained
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 BLOCKS = (1, 4, 16)
 """Over a link at a time."""
-_TURNS, _REPEATS, _ACTORS, _SEEDS = 6, 30, 8, 5
+_TURNS, _ACTORS, _SEEDS = 6, 8, 5
 _LINES = {
     "ARTOS": "{where}",
     "what": "{what}",
@@ -60,11 +61,6 @@ def figures() -> Iterator[Figure]:
         "training": "{name}", "rows of table 3": lambda row: ", ".join(row["rows"]), "updates": "{updates}",
         "first 20 episodes": with_interval("first", 0), "last 20": with_interval("last", 0),
     }, cost=FigureCost.TRAINING)  # fmt: skip
-    yield make_measured("transfer", "A block of 14.45 MB between two processes",
-                   lambda effort: transfer.measure_ways(effort.seed_count(_REPEATS)), {
-        "way": "{way}", "CPU ms": lambda row: f"{1e3 * row['cpu']:.2f}",
-        "wall ms": lambda row: f"{1e3 * row['wall']:.2f}",
-    })  # fmt: skip
     yield make_measured("fig15a", "Figures 4, 6 and 15a: blocks over links of 130 MB/s", _run_transfers, {
         "blocks": "{blocks}", "way": lambda row: row["way"] + ", learning beside" * row["beside"],
         "s": "{seconds:.3f}", "times Ray's": with_interval("to_ray", 3),
@@ -79,17 +75,6 @@ def figures() -> Iterator[Figure]:
         "alone": "{alone:.3f}", "actors asleep": "{asleep:.3f}", "actors awake": "{awake:.3f}",
     })  # fmt: skip
     yield make_measured(
-        "binding",
-        "What a learner gets of a core beside playing actors",
-        lambda effort: [sleeping.measure_binding(each, effort.seed_count(_TURNS)) for each in (2, 4, 8)],
-        {
-            "actors": "{actors}",
-            "free": with_interval("free", 3),
-            "bound": with_interval("bound", 3),
-            "gained": with_interval("gained", 3),
-        },
-    )
-    yield make_measured(
         "atari",
         "Pong and Breakout on one processor: 512 steps and learning from them",
         lambda effort: [atari.measure_game(game, effort.seed_count(_SEEDS)) for game in atari.GAMES],
@@ -103,6 +88,7 @@ def figures() -> Iterator[Figure]:
     )
     yield make_trained("fig12", "Figure 12 in small: PPO on Breakout", figure12.train_breakout,
                   draw_curves("PPO on Breakout", unit="update"))  # fmt: skip
+    yield trivial.make_figure("CartPole", "LunarLander", "Breakout")
     yield make_measured("beside", "Learning beside playing, as many updates", _run_overlap, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",
         "1 - max/sum": "{bound:.1%}", "return apart": "{apart:.1f}", "beside": "{beside:.1f}",

@@ -1,4 +1,4 @@
-"""Elasticity for real: what another process gets of the actors' cores, by whether they sleep or are bound."""
+"""Elasticity for real: what another process gets of the actors' core, by whether they sleep."""
 
 import multiprocessing
 import os
@@ -8,11 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-import numpy as np
 from olaf.elastic import Actors, Held, stopped
-
-from olaflab.papers.summary import Estimate, estimate_mean
-from olafswitch.errors import BadInput, Problem
 
 _TURN = 0.2
 """Seconds of a turn, of computing alone."""
@@ -30,19 +26,6 @@ class Share:
     """While as many actors as before play on."""
     states: tuple[str, ...]
     """States of the actors' processes while the learner learnt."""
-
-
-@dataclass(frozen=True)
-class Binding:
-    """Shares of a core that the learner got while ``actors`` actors played on the same two cores."""
-
-    actors: int
-    free: Estimate
-    """Share where the kernel chooses everybody's core."""
-    bound: Estimate
-    """Share with one core for the learner and another for all actors (ARTOS §4.3 has numactl)."""
-    gained: Estimate
-    """The difference, repeat by repeat."""
 
 
 def busy(number: int, core: int | tuple[int, ...], seconds: float = _TURN) -> Callable[[], None]:
@@ -85,32 +68,6 @@ def measure_sleep(actors: int, seconds: float, repeats: int = 5) -> Share:
         other.join()
     medians = {name: sorted(values)[len(values) // 2] for name, values in found.items()}
     return Share(states=states, **medians)
-
-
-def measure_binding(actors: int, repeats: int) -> Binding:
-    """Free and bound in turn, on the last two cores that this process may use.
-
-    Raises BadInput where there is one core.
-    """
-    cores = tuple(sorted(os.sched_getaffinity(0))[-2:])
-    if len(cores) < 2:
-        raise BadInput(Problem("binding is measured on two cores", remedy="run it where there are two"))
-    context = multiprocessing.get_context("forkserver")
-    found: list[tuple[float, float]] = []
-    for _ in range(repeats):
-        shares = []
-        for mine, others in ((cores, cores), (cores[:1], cores[1:])):
-            ours, theirs = context.Pipe()
-            learner = context.Process(target=_serve_shares, args=(theirs, mine), daemon=True)
-            learner.start()
-            with closing(Actors(busy, (others, _TURN), held=Held(), now=time.monotonic)) as team:
-                team.invoke(range(actors))
-                shares.append(_request_share(ours, _TURN))
-            learner.terminate()
-            learner.join()
-        found.append((shares[0], shares[1]))
-    free, bound = np.array(found).T
-    return Binding(actors, estimate_mean(free), estimate_mean(bound), estimate_mean(bound - free))
 
 
 def _request_share(pipe: Connection, seconds: float) -> float:

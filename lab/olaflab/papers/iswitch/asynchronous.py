@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from olaflab.model.iterations import Approach
-from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements, tabulate_pairs
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, BOUND, JITTER
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS, Workload
-from olaflab.papers.iswitch.synchronous import MODELS, time_models
+from olaflab.papers.iswitch.synchronous import MODELS, Line, compare_iterations, read_periods, time_models
 
 _JITTERS = (0.0, JITTER, 0.5, 1.0)
 
@@ -53,12 +53,14 @@ def _measure_staleness(
 
 def show_asynchronous(data: Points) -> Section:
     """Table 5, the speedups of table 3, and the staleness by how unlike the workers' gradients are."""
+    periods = {name: read_periods(by_name) for name, by_name in data["periods"].items()}
+    title = f"iSwitch table 5, S = {BOUND}; an iteration of PS has one gradient, of iSW {WORKERS}"
     tables = {
-        "table5": _make_table5(data["periods"]),
-        "table3": _make_table3(data["periods"]),
+        "table5": compare_iterations(f"Asynchronous: {title}", _list_lines(), periods, asynchronous=True),
+        "table3": _make_table3(periods),
         "staleness": _table_of_staleness(data["staleness"]),
     }
-    return Section(tables, decide_statements(dict(_check_statements(data["periods"]))))
+    return Section(tables, decide_statements(dict(_check_statements(periods))))
 
 
 def _paper_iterations(workload: Workload) -> dict[str, tuple[float, float]]:
@@ -70,91 +72,58 @@ def _paper_iterations(workload: Workload) -> dict[str, tuple[float, float]]:
     }
 
 
-def _make_table5(periods: Mapping[str, Any]) -> FigureTable:
-    rows = []
+def _list_lines() -> Iterator[Line]:
     for workload in WORKLOADS:
         rewards = (workload.baselines.rewards[2], workload.switch.rewards[1])
         for (approach, (paper, iterations)), reward in zip(
             _paper_iterations(workload).items(), rewards, strict=True
         ):
-            row = [workload.name, approach, f"{reward:.2f}", f"{iterations / 1e6:.2f}", f"{paper:.2f}"]
-            row.append(f"{paper * iterations / 3.6e6:.2f}")
-            for by_name in periods.values():
-                ours = by_name[workload.name][approach]
-                row += [
-                    f"{ours['whole']:.2f}",
-                    f"{ours['whole'] * iterations / 3.6e6:.2f}",
-                    f"{100 * (ours['whole'] / paper - 1):+.0f} %",
-                    f"{ours['staleness']:.2f}",
-                ]
-            rows.append(row)
-    heads = [
-        "workload",
-        "approach",
-        "reward (paper)",
-        "million iterations (paper)",
-        "ms an iteration (paper)",
-        "hours (paper)",
-    ]
-    for name in periods:
-        heads += [f"ms {MODELS[name]}", "hours", "from the paper's", "mean staleness"]
-    return FigureTable(
-        f"Asynchronous: iSwitch table 5, S = {BOUND}; an iteration of PS has one gradient, of iSW {WORKERS}",
-        heads,
-        rows,
-    )
+            yield workload, approach, reward, iterations, paper
 
 
 def _make_table3(periods: Mapping[str, Any]) -> FigureTable:
-    rows = []
-    for workload in WORKLOADS:
+    def list_cells(workload: Workload) -> Iterator[tuple[str, str]]:
         paper = _paper_iterations(workload)
-        row = [workload.name, f"{workload.speedups[2]:.2f}"]
-        for by_name in periods.values():
-            server, switch = (by_name[workload.name][name]["whole"] for name in paper)
-            ratio = paper["Async PS"][1] / paper["Async iSW"][1]
-            row += [f"{server / switch * ratio:.2f}", f"{server / switch * WORKERS:.2f}"]
-        rows.append(row)
-    heads = ["workload", "times as fast as Async PS (paper)"]
-    for name in periods:
-        heads += [f"{MODELS[name]} with the paper's numbers of iterations", "gradients used a second"]
-    return FigureTable("Asynchronous: iSwitch table 3, Async iSW over Async PS", heads, rows)
+        yield "workload", workload.name
+        yield "times as fast as Async PS (paper)", f"{workload.speedups[2]:.2f}"
+        for name, by_name in periods.items():
+            server, switch = (by_name[workload.name][way].whole for way in paper)
+            faster = server / switch * (paper["Async PS"][1] / paper["Async iSW"][1])
+            yield f"{MODELS[name]} with the paper's numbers of iterations", f"{faster:.2f}"
+            yield "gradients used a second", f"{server / switch * WORKERS:.2f}"
+
+    return tabulate_pairs(
+        "Asynchronous: iSwitch table 3, Async iSW over Async PS", map(list_cells, WORKLOADS)
+    )
 
 
 def _table_of_staleness(staleness: Mapping[str, Any]) -> FigureTable:
-    rows = []
-    for workload, by_name in staleness.items():
-        for approach, several in by_name.items():
-            for each in several:
-                total = sum(each["counts"])
-                rows.append(
-                    [
-                        workload,
-                        approach,
-                        f"{50 * each['jitter']:.0f}",
-                        *(f"{100 * count / total:.1f}" for count in each["counts"]),
-                        f"{each['mean']:.2f}",
-                        f"{100 * each['discarded'] / (total + each['discarded']):.1f}",
-                        f"{each['ms']:.2f}",
-                    ]
-                )
-    heads = (
-        "workload",
-        "approach",
-        "gradients take ± %",
-        *(f"{versions} old, %" for versions in range(BOUND + 1)),
-        "mean",
-        "too old, %",
-        "ms an iteration",
+    def list_cells(workload: str, approach: str, each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        total = sum(each["counts"])
+        yield from (("workload", workload), ("approach", approach))
+        yield "gradients take ± %", f"{50 * each['jitter']:.0f}"
+        for versions, count in enumerate(each["counts"]):
+            yield f"{versions} old, %", f"{100 * count / total:.1f}"
+        yield "mean", f"{each['mean']:.2f}"
+        yield "too old, %", f"{100 * each['discarded'] / (total + each['discarded']):.1f}"
+        yield "ms an iteration", f"{each['ms']:.2f}"
+
+    return tabulate_pairs(
+        "Staleness as it arises, under (a), in versions of the weights",
+        (
+            list_cells(workload, approach, each)
+            for workload, by_name in staleness.items()
+            for approach, several in by_name.items()
+            for each in several
+        ),
     )
-    return FigureTable("Staleness as it arises, under (a), in versions of the weights", heads, rows)
 
 
 def _check_statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Statements of tables 3 and 5, under (a)."""
     for workload in WORKLOADS:
         paper = _paper_iterations(workload)
-        server, switch = (periods["fitted"][workload.name][name]["whole"] for name in paper)
+        server, switch = (periods["fitted"][workload.name][name].whole for name in paper)
         shorter = paper["Async iSW"][0] < paper["Async PS"][0]
         word = "shorter" if shorter else "longer"
         yield (

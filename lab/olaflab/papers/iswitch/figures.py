@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olaflab.model import iterations
+from olaflab.papers import trivial
 from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Section
 from olaflab.papers.iswitch import asynchronous, curves, hosts, scale, synchronous, wire
 
@@ -59,6 +60,7 @@ def figures() -> Iterator[Figure]:
         FigureCost.TRAINING,
         (7, 9),
     )
+    yield trivial.make_figure("CartPole", "Hopper", "HalfCheetah")
 
 
 def _run_hosts(effort: Effort) -> Points:

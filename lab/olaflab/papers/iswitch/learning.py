@@ -9,8 +9,6 @@ Each training is kept as soon as it has ended, so that an interrupted command go
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from olaflab.papers.iswitch.predicted import JITTER, staleness
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import estimate_mean
+from olaflab.papers.trivial import quieten_gymnasium
 from olaflab.training import cartpole
 from olaflab.training.staled import cheetah, hopper, train
 from olaflab.training.staled.train import DelayedTask, Learnt
@@ -59,7 +58,7 @@ def measure_learning(
     costs: HostCosts, seeds: int, folder: Path, progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """Train in every way, by learner; one seed of all comes before the next. Raises OlafError."""
-    _quieten_gymnasium()
+    quieten_gymnasium()
     kept = Runs(Learnt, folder / "iswitch", progress)
     counts = {
         (name, way.name): _staleness_counts(name, way, costs, progress) for name in TASKS for way in WAYS
@@ -95,12 +94,6 @@ def measure_learning(
             for name, task in TASKS.items()
         },
     }
-
-
-def _quieten_gymnasium() -> None:
-    """Gymnasium's models have an attribute that MuJoCo will drop: no line for each, and no MUJOCO_LOG.TXT."""
-    if find_spec("mujoco") is not None:
-        import_module("mujoco").set_mju_user_warning(lambda text: None)
 
 
 def _staleness_counts(

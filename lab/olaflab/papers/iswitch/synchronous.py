@@ -1,6 +1,6 @@
 """iSwitch tables 3 and 4, figures 4 and 12: an iteration of synchronous training, and its aggregation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache as once
 from statistics import median
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
 from olaflab.model.iterations import Approach, IterationNetwork
-from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, decide_statements, tabulate_pairs
 from olaflab.papers.iswitch import costs, hosts, predicted, wire
 from olaflab.papers.iswitch.costs import NETWORK, HostCosts
 from olaflab.papers.iswitch.predicted import SYNCHRONOUS, Period
@@ -92,9 +92,11 @@ def _predict_variant(each: HostCosts) -> dict[str, Any]:
 
 def show_synchronous(data: Points) -> Section:
     """Tables 3 and 4, the parts of an iteration, the variants and the physical limit."""
-    found = {name: _read_periods(by_name) for name, by_name in data["periods"].items()}
+    found = {name: read_periods(by_name) for name, by_name in data["periods"].items()}
     tables = {
-        "table4": _make_table4(found),
+        "table4": compare_iterations(
+            "Synchronous: iSwitch table 4; hours are of the paper's iterations", _list_lines(), found
+        ),
         "table3": _make_table3(found),
         "parts": _make_parts_table(found),
         "variants": _make_variants_table(data["variants"]),
@@ -106,7 +108,8 @@ def show_synchronous(data: Points) -> Section:
     return Section(tables, decide_statements(dict(_check_statements(found))))
 
 
-def _read_periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
+def read_periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
+    """Read the iterations of one time model, by workload and approach."""
     return {
         name: {approach: Period(**kept) for approach, kept in each.items()} for name, each in by_name.items()
     }
@@ -120,110 +123,103 @@ def _paper_periods(workload: Workload) -> dict[str, float]:
     }
 
 
-def _make_table4(found: Mapping[str, Any]) -> FigureTable:
-    rows = []
+Line = tuple[Workload, str, float, float, float]
+"""A workload, an approach, and the paper's reward, number of iterations, and ms an iteration."""
+
+
+def _list_lines() -> Iterator[Line]:
     for workload in WORKLOADS:
         rewards = (*workload.baselines.rewards[:2], workload.switch.rewards[0])
         for (approach, paper), reward in zip(_paper_periods(workload).items(), rewards, strict=True):
-            hours = paper * workload.iterations / 3.6e6
-            row = [workload.name, approach, f"{reward:.2f}", f"{paper:.2f}", f"{hours:.2f}"]
-            for by_name in found.values():
-                ours = by_name[workload.name][approach].whole
-                row += [
-                    f"{ours:.2f}",
-                    f"{ours * workload.iterations / 3.6e6:.2f}",
-                    _format_percent(ours / paper - 1),
-                ]
-            rows.append(row)
-    heads = ["workload", "approach", "reward (paper)", "ms an iteration (paper)", "hours (paper)"]
-    for name in found:
-        heads += [f"ms {MODELS[name]}", "hours", "from the paper's"]
-    return FigureTable("Synchronous: iSwitch table 4; hours are of the paper's iterations", heads, rows)
+            yield workload, approach, reward, workload.iterations, paper
+
+
+def compare_iterations(
+    title: str, lines: Iterable[Line], found: Mapping[str, Any], *, asynchronous: bool = False
+) -> FigureTable:
+    """Set our times of iterations beside the paper's, under each time model of ``found``."""
+    rows = []
+    for workload, approach, reward, iterations, paper in lines:
+        row = [("workload", workload.name), ("approach", approach), ("reward (paper)", f"{reward:.2f}")]
+        if asynchronous:
+            row.append(("million iterations (paper)", f"{iterations / 1e6:.2f}"))
+        row.append(("ms an iteration (paper)", f"{paper:.2f}"))
+        row.append(("hours (paper)", f"{paper * iterations / 3.6e6:.2f}"))
+        for name, by_name in found.items():
+            ours = by_name[workload.name][approach]
+            row.append((f"ms {MODELS[name]}", f"{ours.whole:.2f}"))
+            row.append(("hours", f"{ours.whole * iterations / 3.6e6:.2f}"))
+            row.append(("from the paper's", _format_percent(ours.whole / paper - 1)))
+            if asynchronous:
+                row.append(("mean staleness", f"{ours.staleness:.2f}"))
+        rows.append(row)
+    return tabulate_pairs(title, rows)
 
 
 def _make_table3(found: Mapping[str, Any]) -> FigureTable:
     rows = []
     for workload in WORKLOADS:
         for approach, paper in zip(("AR", "iSW"), workload.speedups, strict=False):
-            row = [workload.name, approach, f"{paper:.2f}"]
-            for by_name in found.values():
+            row = [
+                ("workload", workload.name), ("approach", approach),
+                ("times as fast as PS (paper)", f"{paper:.2f}"),
+            ]  # fmt: skip
+            for name, by_name in found.items():
                 each = by_name[workload.name]
                 ours = each["PS"].whole / each[approach].whole
-                row += [f"{ours:.2f}", _format_percent(ours / paper - 1)]
+                row.append((f"ours {MODELS[name]}", f"{ours:.2f}"))
+                row.append(("from the paper's", _format_percent(ours / paper - 1)))
             rows.append(row)
-    heads = ["workload", "approach", "times as fast as PS (paper)"]
-    for name in found:
-        heads += [f"ours {MODELS[name]}", "from the paper's"]
-    return FigureTable("Synchronous: iSwitch table 3", heads, rows)
+    return tabulate_pairs("Synchronous: iSwitch table 3", rows)
 
 
 def _make_parts_table(found: Mapping[str, Any]) -> FigureTable:
-    rows = []
-    for workload in WORKLOADS:
-        for name, by_name in found.items():
-            each = by_name[workload.name]
-            shares = [each[approach].aggregation / each[approach].whole for approach in each]
-            less = [1 - each["iSW"].aggregation / each[approach].aggregation for approach in ("PS", "AR")]
-            times = [f"{each[approach].aggregation:.2f}" for approach in each]
-            rows.append(
-                [
-                    workload.name,
-                    MODELS[name],
-                    f"{each['PS'].whole - each['PS'].aggregation:.2f}",
-                    *times,
-                    *(f"{100 * share:.1f}" for share in (*shares, *less)),
-                ]
-            )
-    heads = (
-        "workload",
-        "time model",
-        "computing, ms",
-        *(f"aggregation {name}, ms" for name in SYNCHRONOUS.values()),
-        *(f"of {name}'s iteration, %" for name in SYNCHRONOUS.values()),
-        f"iSW less than PS, % (paper {_format_percents(REDUCTION)})",
-        f"than AR, % (paper {_format_percents(REDUCTION_RING)})",
-    )
-    return FigureTable(
-        f"Figures 4 (paper: {_format_percents(SHARES)} % of PS's and AR's) and 12", heads, rows
-    )
+    def list_cells(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
+        each = found[name][workload.name]
+        yield from (("workload", workload.name), ("time model", MODELS[name]))
+        yield "computing, ms", f"{each['PS'].whole - each['PS'].aggregation:.2f}"
+        yield from ((f"aggregation {way}, ms", f"{each[way].aggregation:.2f}") for way in each)
+        for way in each:
+            yield f"of {way}'s iteration, %", f"{100 * each[way].aggregation / each[way].whole:.1f}"
+        for way, head, paper in (("PS", "iSW less than PS", REDUCTION), ("AR", "than AR", REDUCTION_RING)):
+            less = 1 - each["iSW"].aggregation / each[way].aggregation
+            yield f"{head}, % (paper {_format_percents(paper)})", f"{100 * less:.1f}"
+
+    title = f"Figures 4 (paper: {_format_percents(SHARES)} % of PS's and AR's) and 12"
+    return tabulate_pairs(title, (list_cells(workload, name) for workload in WORKLOADS for name in found))
 
 
 def _make_variants_table(variants: list[dict[str, Any]]) -> FigureTable:
-    rows = [
-        [
-            each["name"],
-            f"{100 * each['costs']['error']:.1f}",
-            f"{each['costs']['software']['message'] / 1e3:.0f}",
-            f"{each['costs']['software']['byte']:.2f}",
-            *(f"{speedup:.2f}" for speedup in each["speedups"].values()),
-        ]
-        for each in sorted(variants, key=lambda each: each["costs"]["error"])
-    ]
-    speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
-    heads = ("hosts' software", "error of PS and AR, %", "µs a message", "ns a byte", *speedups)
-    return FigureTable(
-        "What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows
-    )
+    def list_cells(each: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        costs, speedups = each["costs"], each["speedups"]
+        yield from (
+            ("hosts' software", each["name"]),
+            ("error of PS and AR, %", f"{100 * costs['error']:.1f}"),
+        )
+        yield "µs a message", f"{costs['software']['message'] / 1e3:.0f}"
+        yield "ns a byte", f"{costs['software']['byte']:.2f}"
+        yield from ((_name_speedup(workload), f"{speedups[workload.name]:.2f}") for workload in WORKLOADS)
+
+    title = "What the paper leaves open, and iSW's speedup over PS that follows (paper)"
+    return tabulate_pairs(title, map(list_cells, sorted(variants, key=lambda each: each["costs"]["error"])))
+
+
+def _name_speedup(workload: Workload) -> str:
+    return f"{workload.name} ({workload.speedups[1]:.2f})"
 
 
 def _make_bases_table(bases: Mapping[str, Any]) -> FigureTable:
-    rows = [
-        [
-            name,
-            f"{100 * each['costs']['error']:.1f}",
-            f"{each['costs']['computing']['A2C']:.2f}",
-            *(
-                f"{speedup:.2f} ({_format_percent(speedup / workload.speedups[1] - 1)})"
-                for workload, speedup in zip(WORKLOADS, each["speedups"].values(), strict=True)
-            ),
-        ]
-        for name, each in bases.items()
-    ]
-    speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
-    heads = ("computing from", "error of PS and AR, %", "A2C's computing, ms", *speedups)
-    return FigureTable(
-        "How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows
-    )
+    def list_cells(name: str, each: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        costs = each["costs"]
+        yield from (("computing from", name), ("error of PS and AR, %", f"{100 * costs['error']:.1f}"))
+        yield "A2C's computing, ms", f"{costs['computing']['A2C']:.2f}"
+        for workload in WORKLOADS:
+            speedup = each["speedups"][workload.name]
+            away = _format_percent(speedup / workload.speedups[1] - 1)
+            yield _name_speedup(workload), f"{speedup:.2f} ({away})"
+
+    title = "How computing is taken from PS and AR, and iSW's speedup over PS that follows"
+    return tabulate_pairs(title, (list_cells(*pair) for pair in bases.items()))
 
 
 def make_wire_table(kept: Mapping[str, Any]) -> FigureTable:
@@ -314,7 +310,7 @@ def _format_percent(share: float) -> str:
 
 def draw_iterations(data: Points, figure: "Drawing") -> None:
     """Draw figures 4 and 12: computing and aggregation, over the parameter server's iteration."""
-    found = _read_periods(data["periods"]["fitted"])
+    found = read_periods(data["periods"]["fitted"])
     axes = figure.subplots()
     for number, workload in enumerate(WORKLOADS):
         paper, each = _paper_periods(workload), found[workload.name]

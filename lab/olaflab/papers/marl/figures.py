@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olaflab import pictures
-from olaflab.papers.curves import draw_ends
+from olaflab.papers import trivial
+from olaflab.papers.curves import draw_ends, half_intervals, plot_mean
 from olaflab.papers.figure import (
     Effort,
     Figure,
@@ -24,7 +25,6 @@ from olaflab.papers.figure import (
 )
 from olaflab.papers.marl import figure8, figure14, misses, profiles, rewards, trainings
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -106,6 +106,9 @@ def figures() -> Iterator[Figure]:
             "joint rows": lambda row: f"{row['lists'] / row['joint']:.1f}",
         },
     )
+    yield trivial.make_figure(
+        *(f"navigation, {each} agents" for each in (3, 6, 12)), "predators, prey of the environment"
+    )
     for name, (title, case, ways, seeds) in _REWARDS.items():
         title = title.format(case.agents)
         yield Figure(
@@ -142,11 +145,7 @@ def _draw_learning(made: Sequence[rewards.Reward], drawing: "Drawing") -> None:
     for way in ways:
         curves = np.array([each.curve for each in made if each.way == way])
         along = np.linspace(0, made[0].episodes, curves.shape[1] + 1)[1:]
-        found = [estimate_mean(part) for part in curves.T]
-        mean, half = (np.array([getattr(each, name) for each in found]) for name in ("mean", "interval"))
-        axes.plot(along[2:], mean[2:], label=way, **looks[way])
-        colour = looks[way]["color"]
-        axes.fill_between(along[2:], (mean - half)[2:], (mean + half)[2:], color=colour, alpha=0.12, lw=0)
+        plot_mean(axes, along[2:], curves[:, 2:], way, looks[way], half_intervals(curves)[2:])
     axes.set(xlabel="episode", ylabel="mean return")
     axes.grid(alpha=0.3)
     axes.legend()

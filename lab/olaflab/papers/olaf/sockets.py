@@ -27,6 +27,7 @@ from olafctl.targets.interface import Registers, of_root
 from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
+from olaflab.papers.figure import Columns
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.namespace import run_within
 
@@ -74,15 +75,17 @@ class SocketRun:
     age: float
     """s: Age-of-Model, the mean over clusters."""
 
-    @property
-    def sent_share(self) -> float:
-        """Share of the updates offered that were sent."""
-        return self.sent / self.offered
 
-    @property
-    def lost_share(self) -> float:
-        """Share of the updates sent that were lost."""
-        return self.lost / max(self.sent, 1)
+COLUMNS: Columns = {
+    "transmission control": lambda run: "yes" if run["control"] else "no",
+    "offered": "{offered}",
+    "sent": "{sent}",
+    "share sent": lambda run: f"{run['sent'] / run['offered']:.3f}",
+    "mean P_s": "{probability:.3f}",
+    "mean N": "{active:.2f}",
+    "lost": lambda run: f"{run['lost'] / max(run['sent'], 1):.1%}",
+    "AoM ms": lambda run: f"{1e3 * run['age']:.1f}",
+}
 
 
 def measure_sockets(wanted: SocketLoad, progress: Callable[[str], None]) -> list[SocketRun]:

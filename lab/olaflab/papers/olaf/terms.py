@@ -21,6 +21,7 @@ from olafctl.wire.modes import Mode
 from olaflab import pictures
 from olaflab.papers import congested
 from olaflab.papers.congested import Deployed, OutputRun, Setting, System
+from olaflab.papers.curves import half_intervals, plot_mean, read_table
 from olaflab.papers.figure import Effort, FigureTable, Points, Section
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import Estimate, compare_seeds, estimate_mean
@@ -181,10 +182,8 @@ def read_curves(points: Points) -> dict[TermsCase, dict[str, Any]]:
     columns, found = points["columns"], dict[TermsCase, dict[str, Any]]()
     for line in points["lines"]:
         case, name = TermsCase(line["learners"], line["output"]), line["contender"]
-        its = (columns["learners"] == case.learners) & (np.abs(columns["output"] - case.output) < 1e-6)
-        its &= columns["contender"] == name
-        seeds = len(np.unique(columns["seed"][its]))
-        found.setdefault(case, {})[name] = columns["return"][its].astype(float).reshape(seeds, -1)
+        its = {"learners": case.learners, "output": case.output, "contender": name}
+        found.setdefault(case, {})[name] = read_table(columns, "return", its)
     return found
 
 
@@ -239,12 +238,8 @@ def draw_terms(points: Points, drawing: Drawing) -> None:
     for axes, (case, by_name) in zip(panels, found.items(), strict=True):
         for name, table in by_name.items():
             along = seconds * np.arange(1, table.shape[1] + 1) / table.shape[1]
-            mean, style = table.mean(axis=0), pictures.style_of(name)
-            half = np.nan_to_num([estimate_mean(column).interval for column in table.T])
-            axes.plot(along, mean, label=_LABELS[name], **style)
-            if name != FREE:
-                low, high = mean - half, mean + half
-                axes.fill_between(along, low, high, color=style["color"], alpha=0.13, linewidth=0)
+            half = None if name == FREE else half_intervals(table)
+            plot_mean(axes, along, table, _LABELS[name], pictures.style_of(name), half)
         axes.set(title=f"{case.learners} learners send {1 / case.output:g} times what the link carries")
         axes.set_ylabel("mean return")
         axes.grid(alpha=0.3)

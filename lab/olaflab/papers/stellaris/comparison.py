@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
 from olaflab import pictures
-from olaflab.papers.curves import draw_ends
+from olaflab.papers.curves import draw_ends, half_intervals, plot_mean, read_table
 from olaflab.papers.figure import FigureTable, Points, Section
 from olaflab.papers.stellaris.compare import SHARED, Curve, Curves, find_differences
 from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS
@@ -113,7 +112,7 @@ def correct_for_number(points: Points) -> Section:
     """
     found, columns = unpack_section(points), points["columns"]
     names = [name for name in dict.fromkeys(columns["rule"].tolist()) if name not in SHARED.values()]
-    ends = {name: _by_seed(columns, name, "reward")[:, -3:].mean(axis=1) for name in names}
+    ends = {name: read_table(columns, "reward", {"rule": name})[:, -3:].mean(axis=1) for name in names}
     ours = ends.pop(STELLARIS)
     each = {name: float(ttest_rel(ours, other).pvalue) for name, other in ends.items()}
     least, rows = 0.0, []
@@ -132,16 +131,11 @@ def draw_rewards(points: Points, drawing: "Drawing") -> None:
     names = list(dict.fromkeys(columns["rule"].tolist()))
     looks = pictures.assign_styles(names)
     for rule in names:
-        rewards, ends = (_by_seed(columns, rule, name) for name in ("reward", "seconds"))
-        mean, rounds = rewards.mean(0), np.arange(1, rewards.shape[1] + 1)
-        by_time.plot(ends.mean(0), mean, label=rule, **looks[rule])
-        if rule in SHARED.values():
-            continue
-        by_round.plot(rounds, mean, label=rule, **looks[rule])
-        if rule in (STELLARIS, EQUAL, PPO) and len(rewards) > 1:
-            half = [estimate_mean(column).interval for column in rewards.T]
-            colour = looks[rule]["color"]
-            by_round.fill_between(rounds, mean - half, mean + half, color=colour, alpha=0.13, lw=0)
+        rewards, ends = (read_table(columns, name, {"rule": rule}) for name in ("reward", "seconds"))
+        plot_mean(by_time, ends.mean(axis=0), rewards, rule, looks[rule])
+        if rule not in SHARED.values():
+            half = half_intervals(rewards) if rule in (STELLARIS, EQUAL, PPO) else None
+            plot_mean(by_round, np.arange(1, rewards.shape[1] + 1), rewards, rule, looks[rule], half)
     by_round.set(xlabel="round")
     by_time.set(xlabel="virtual seconds")
     for axes in (by_round, by_time):
@@ -154,14 +148,7 @@ def draw_settings(points: Points, drawing: "Drawing") -> None:
     """Draw each setting's reward beside the paper's choice."""
     columns, ours = points["columns"], "the paper's"
     found = {
-        name.replace(STELLARIS, ours): _by_seed(columns, name, "reward")[:, -3:].mean(1)
+        name.replace(STELLARIS, ours): read_table(columns, "reward", {"rule": name})[:, -3:].mean(1)
         for name in dict.fromkeys(columns["rule"].tolist())
     }
     draw_ends(drawing, found, ours, "mean return of the last three rounds, 95 %")
-
-
-def _by_seed(columns: dict[str, Any], rule: str, name: str) -> NDArray[np.float64]:
-    """(seeds, rounds)"""
-    its = columns["rule"] == rule
-    seeds = len(np.unique(columns["seed"][its]))
-    return np.asarray(columns[name][its], np.float64).reshape(seeds, -1)

@@ -6,6 +6,7 @@ What needs torch is imported when it is run: a picture is drawn again without it
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from olaflab.papers import trivial
 from olaflab.papers.figure import Effort, Figure, FigureCost, Points, Section
 from olaflab.papers.stellaris import comparison, outputs, shares, virtual
 from olaflab.papers.stellaris.parts import RuleBench
@@ -55,6 +56,7 @@ def figures() -> Iterator[Figure]:
     yield _make_figure("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
                shares.draw_shares,
                FigureCost.MACHINE)  # fmt: skip
+    yield trivial.make_figure("Hopper", "Walker2d", "Humanoid")
     yield make_trained(
         "outputs", "Learners that share a slow output", _run_outputs, outputs.draw_outputs, size=(6.4, 8)
     )

@@ -1,7 +1,6 @@
 """ARTOS' experiments: the cost model against the paper, sleeping actors, learning beside playing."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,15 +108,6 @@ def test_actors_are_stopped_while_the_learner_learns() -> None:
     assert min(share.alone, share.asleep, share.awake) > 0
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="binding is measured on two cores")
-def test_a_learner_is_measured_beside_free_and_bound_actors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sleeping, "_TURN", 0.01)
-    found = sleeping.measure_binding(2, 2)
-    assert found.gained.mean == pytest.approx(found.bound.mean - found.free.mean)
-    assert min(found.free.mean, found.bound.mean) > 0
-
-
 def test_what_the_model_was_taken_from_is_no_prediction() -> None:
     inputs = {line.where for line in LINES.values() if line.basis == INPUT}
     assert inputs == {
@@ -172,15 +162,6 @@ def test_a_finished_training_is_not_made_again(tmp_path: Path, monkeypatch: pyte
     } == {6}
     assert len(made) == 6
     assert [(each.ratio, each.lag) for each in first] == [(ratio, 1) for ratio in compare.RATIOS]
-
-
-def test_moves_of_all_ways_are_measured() -> None:
-    pytest.importorskip("zmq", reason="the extra [remote] is not installed")
-    from olaflab.papers.artos.transfer import WAYS, measure_ways
-
-    moved = list(measure_ways(3))
-    assert tuple(each.way for each in moved) == WAYS
-    assert all(each.wall > 0 and each.cpu > 0 for each in moved)
 
 
 def test_sac_and_ppo_learn_by_their_settings() -> None:

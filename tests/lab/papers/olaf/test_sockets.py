@@ -20,7 +20,7 @@ def test_workers_hold_back_only_with_transmission_control(
     state: Path = tmp_path_factory.mktemp("s")
     monkeypatch.setenv("OLAF_STATE", str(state))
     without, controlled = measure_sockets(SocketLoad(0.1, 3.0, 0.0, 10.0, 2.0), lambda step: None)
-    assert (without.sent_share, without.probability) == (1.0, 1.0)
+    assert (without.sent, without.probability) == (without.offered, 1.0)
     assert without.lost > 0
     assert controlled.sent < controlled.offered
     assert controlled.probability < 1.0
