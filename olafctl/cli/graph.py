@@ -52,7 +52,7 @@ def command(
         raise click.UsageError("give a TESTBED or --deployment, not both")
     bed, running = _find_testbed(deployment) if testbed is None else _draw_tree(testbed)
     measured, used = ({}, None) if running is None else _measure_rates(running, seconds)
-    root = make_tree(bed, measured, used)
+    root = make_tree(bed, measured, used, {} if running is None else running.stats().get("carriers", {}))
     if as_json:
         print_json({"name": bed.name, "running": running is not None, "root": dataclasses.asdict(root)})
         return

@@ -1,9 +1,11 @@
 """Network cards as front ports; here each is one end of a veth pair of ours, with several queues."""
 
+import json
 import re
 import secrets
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +22,12 @@ from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 from olafswitch.ports.host import InterfaceHostPort
 from olafswitch.ports.transport import Transport
+from olaftest.daemon.daemon_process import wait_until
+from tests.cli.conftest import Run, run, state
 
 from .conftest import LAPTOP, SOON, program, quietly, started, update
+
+__all__ = ["run", "state"]
 
 pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 
@@ -84,6 +90,45 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
         assert carriers == {"1": True, "2": False}
         assert ["port 2" in line for line in describe_unplugged(bed.ports, carriers)] == [True]
     assert Path("/sys/class/net", cards.names[0]).exists()
+
+
+def read_carriers(page: str) -> list[str]:
+    with urllib.request.urlopen(f"http://{page}/metrics") as answer:
+        return re.findall("^olaf_port_carrier.*", answer.read().decode(), re.MULTILINE)
+
+
+def test_an_unplugged_cable_is_seen_wherever_ports_are(
+    cards: Cards, run: Run, state: Path, tmp_path: Path
+) -> None:
+    ports = [f"{{number: {n}, name: {name}, transport: nic, path: {path}}}"
+             for n, name, path in zip((1, 2), ("ps", "worker2"), cards.names, strict=True)]  # fmt: skip
+    ports += ["{number: 3, name: worker3, transport: unix}", "{number: 4, name: uplink, transport: unix}"]
+    head, _, rest = LAPTOP.read_text().partition("ports:\n")
+    listed = "".join(f"  - {port}\n" for port in ports)
+    bed = tmp_path / "bed.yaml"
+    bed.write_text(f"{head}ports:\n{listed}\nparameter_servers:{rest.partition('parameter_servers:')[2]}")
+    ip.run_ip(["link", "set", "dev", cards.others[1], "down"])
+    try:
+        said = "port 2 (worker2) has no carrier: is its cable plugged in, and the other end up?"
+        assert run("deploy", bed, "--target", "software").err.count(said) == 1
+        assert said in run("status").out
+        assert json.loads(run("status", "--json").out)["unplugged"] == [said]
+        drawn = run("graph", "--text").out.splitlines()
+        assert ["worker2" in line for line in drawn] == ["no carrier" in line for line in drawn]
+        line = [sys.executable, "-m", "olafctl", "daemon", "--web", "0"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as daemon:
+            try:
+                assert daemon.stdout is not None
+                page = daemon.stdout.readline().rpartition(" at ")[2].partition(";")[0]
+                wait_until(lambda: bool(read_carriers(page)))  # it leads
+                carriers = read_carriers(page)
+            finally:
+                daemon.terminate()
+        assert {float(each.split()[-1]): 'port="2"' in each for each in carriers} == {1: False, 0: True}
+        ip.run_ip(["link", "set", "dev", cards.others[1], "up"])
+        assert json.loads(run("status", "--json").out)["unplugged"] == []
+    finally:
+        assert run("destroy", "--all").code == 0
 
 
 def test_a_card_without_rules_for_its_queues_gives_frames_by_its_hash(cards: Cards, tmp_path: Path) -> None:

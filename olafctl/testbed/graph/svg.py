@@ -125,7 +125,15 @@ def _draw_hosts(port: Behind, place: _Place) -> Iterator[str]:
     counted = f"{port.workers} workers" if port.workers > 1 else name_hosts(port)
     if counted == port.port:
         counted = "host"
-    yield from _draw_box("hosts", place, port.port, counted, f"{port.port}: {', '.join(port.hosts)}")
+    if port.unplugged:
+        counted = "no carrier"
+    yield from _draw_box(
+        "hosts away" if port.unplugged else "hosts",
+        place,
+        port.port,
+        counted,
+        f"{port.port}: {', '.join(port.hosts)}",
+    )
 
 
 def _draw_link(

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from olafctl.membership.model import Host
-from olafctl.testbed.model import Testbed, TestbedEngine, TestbedLink
+from olafctl.testbed.model import Port, Testbed, TestbedEngine, TestbedLink
 from olafctl.testbed.topology import Topology
 
 _NAMED = 3
@@ -31,6 +32,8 @@ class Behind:
     hosts: tuple[str, ...]
     workers: int
     rates: Rates | None
+    unplugged: bool
+    """Whether its cable has no carrier."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +97,22 @@ def count_rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, R
 
 
 def make_tree(
-    testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None
+    testbed: Testbed,
+    rates: Mapping[int, Rates],
+    occupancy: Mapping[str, int] | None = None,
+    carriers: Mapping[str, bool] = MappingProxyType({}),
 ) -> TreeNode:
     """Return the engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
-    ``occupancy`` is that of the engines that answer; None where none is expected to.
+    ``occupancy`` is that of the engines that answer; None where none is expected to. ``carriers`` is as
+    :meth:`Running.stats` gives them.
     """
     topology = Topology(testbed)
     engines = {engine.name: engine for engine in testbed.engines}
 
     def node(engine: TestbedEngine) -> TreeNode:
         ports = [
-            _hosts_behind(testbed, port.number, port.name, rates)
+            _hosts_behind(testbed, port, rates.get(port.number), carriers.get(str(port.number)) is False)
             for port in testbed.ports
             if port.engine == engine.name
         ]
@@ -132,10 +139,11 @@ def name_hosts(behind: Behind) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _hosts_behind(testbed: Testbed, number: int, name: str, rates: Mapping[int, Rates]) -> Behind:
-    workers: list[Host] = [worker for worker in testbed.workers if worker.port == number]
-    others = [host for host in (*testbed.parameter_servers, *testbed.hosts) if host.port == number]
-    return Behind(name, tuple(host.name for host in (*others, *workers)), len(workers), rates.get(number))
+def _hosts_behind(testbed: Testbed, port: Port, rates: Rates | None, unplugged: bool) -> Behind:
+    workers: list[Host] = [worker for worker in testbed.workers if worker.port == port.number]
+    others = [host for host in (*testbed.parameter_servers, *testbed.hosts) if host.port == port.number]
+    hosts = tuple(host.name for host in (*others, *workers))
+    return Behind(port.name, hosts, len(workers), rates, unplugged)
 
 
 def _find_cable(link: TestbedLink, rates: Mapping[int, Rates]) -> Cable:

@@ -70,7 +70,8 @@ def _tree_lines(node: TreeNode) -> Iterator[str]:
 
 def _describe_port(port: Behind) -> str:
     workers = f" ({port.workers} workers)" if port.workers > 1 else ""
-    return f"{port.port}: {name_hosts(port)}{workers}{_describe_rates(port.rates)}"
+    state = "; no carrier" if port.unplugged else ""
+    return f"{port.port}: {name_hosts(port)}{workers}{_describe_rates(port.rates)}{state}"
 
 
 def _describe_rates(rates: Rates | None) -> str:
