@@ -5,6 +5,7 @@ import random
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,63 @@ def test_damaged_messages_are_refused_and_change_nothing(
             channel.unary_unary(f"/{schema.SERVICE}/Join")(bytes(1 << 20), timeout=30)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert read_held(pair) == before
+
+
+STRINGS = ("", "red", "lab", "w", "10.0.1.1", "0", "9" * 25, "a/b", "\0", "\x1b[2J\n", "é" * 40, "x" * 2000,
+           "peak<=1ms@red", "ab" * 16, "02:00:00:00:00:01")  # fmt: skip
+NUMBERS = (0, 1, 2, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1, -1, -(1 << 31), -(1 << 63))
+FLOATS = (0.0, -1.0, 0.5, 1e308, float("inf"), float("-inf"), float("nan"))
+
+
+def fill_extremely(message: Any, chance: random.Random) -> Any:
+    """Give about half of a message's fields a value at the edge of what they take."""
+    for field in message.DESCRIPTOR.fields:
+        if chance.random() < 0.5:
+            continue
+        if field.message_type is not None:
+            parts = getattr(message, field.name)
+            for part in [parts.add() for _ in range(2)] if field.is_repeated else [parts]:
+                fill_extremely(part, chance)
+            continue
+        kinds = {field.CPPTYPE_STRING: STRINGS, field.CPPTYPE_BOOL: (True,), field.CPPTYPE_DOUBLE: FLOATS,
+                 field.CPPTYPE_FLOAT: FLOATS}  # fmt: skip
+        for value in chance.sample(values := kinds.get(field.cpp_type, NUMBERS), len(values)):
+            with suppress(ValueError, TypeError):  # what the field cannot carry
+                if field.is_repeated:
+                    getattr(message, field.name).append(value)
+                else:
+                    setattr(message, field.name, value)
+                break
+    return message
+
+
+@pytest.mark.parametrize("name", [name for name in schema.CALLS if name != "LetGo"])
+def test_extreme_requests_are_refused_in_words(
+    name: str, client: DaemonClient, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.call("CreateCluster", name="red")
+    chance, kind = random.Random(1), schema.CALLS[name]
+    known = {
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.OUT_OF_RANGE,
+    }
+    with grpc.insecure_channel(server.address) as channel:
+        method = channel.unary_stream if kind.streams else channel.unary_unary
+        call = method(f"/{schema.SERVICE}/{name}")
+        requests = [fill_extremely(kind.request(), chance) for _ in range(200)]
+        for request in requests if kind.streams else ():  # from the first event on, or nowhere
+            request.resume_token = chance.choice(("1", "x", "9" * 25, "999999"))
+        for request in [*(each.SerializeToString() for each in requests), b"\xff", chance.randbytes(40)]:
+            try:
+                answer = call(request, timeout=30)
+                if kind.streams:
+                    next(answer)
+                    answer.cancel()
+            except grpc.RpcError as error:
+                assert error.code() in known, (error.code(), error.details(), request)
+    assert "Traceback" not in caplog.text
+    assert client.call("GetStatus").deployments[0].ready
 
 
 def test_the_api_has_every_mode_by_the_number_it_has_elsewhere() -> None:
