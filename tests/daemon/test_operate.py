@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import socket
 import ssl
@@ -19,6 +20,8 @@ from typing import Any
 
 import grpc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
@@ -337,6 +340,22 @@ def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
             )
         finally:
             processes.end_all(tmp_path)
+
+
+@given(
+    words=st.lists(
+        st.text(st.sampled_from("a %$\"'\\\\;#\n\x1bé") | st.characters(codec="utf-8")), min_size=1
+    )
+)
+def test_each_word_of_the_command_is_one_word_of_the_unit(words: list[str]) -> None:
+    if not "".join(words).isprintable():
+        with pytest.raises(BadInput, match="systemd unit"):
+            systemd.render_unit("olafctl.service.j2", words)
+        return
+    unit = systemd.render_unit("olafctl.service.j2", words)
+    assert len(unit.splitlines()) == len(systemd.render_unit("olafctl.service.j2", []).splitlines())
+    [line] = re.findall("^ExecStart=(.*)$", unit, re.M)
+    assert shlex.split(line.replace("%%", "%").replace("$$", "$"))[4:] == words
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Daemon and agent as systemd services: their units, and how they report readiness (sd_notify(3))."""
 
 import os
-import shlex
+import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -12,6 +12,9 @@ from olafctl import templates
 from olafctl.targets.opennic.target import CARD, INTERFACE
 from olafctl.targets.twin.attach import ENGINE_CPU
 from olafswitch import paths
+from olafswitch.errors import BadInput, Problem
+
+_PLAIN = re.compile(r"[\w./:=,+@%$-]+")
 
 
 def notify_manager(state: str) -> None:
@@ -32,18 +35,40 @@ def watchdog_seconds() -> float | None:
 
 
 def render_unit(template: str, words: Sequence[str]) -> str:
-    """Return the unit that starts ``olafctl`` with these words, in the folders that are used now."""
+    """Return the unit that starts ``olafctl`` with these words, in the folders that are used now. Raises
+    BadInput for a word or a folder that would not be one line."""
     arguments = [word for word in words if word != "--systemd-unit"]
-    # % is systemd's own mark in a command line.
     # -P: no module is taken from the working directory, which may be anyone's.
-    command = shlex.join([sys.executable, "-P", "-m", "olafctl", *arguments]).replace("%", "%%")
+    command = [_quote_word(word) for word in (sys.executable, "-P", "-m", "olafctl", *arguments)]
     return templates.fill(
         template,
-        command=command,
-        folder=Path.cwd(),
-        state=paths.state(),
-        cache=paths.cache(),
+        command=" ".join(command).replace("$", "$$"),
+        folder=_check_line(str(Path.cwd())),
+        state=_quote_word(str(paths.state())),
+        cache=_quote_word(str(paths.cache())),
+        environment=[
+            _quote_word(f"{name}={value}")
+            for name, value in (
+                ("OLAF_STATE", str(paths.state())),
+                ("OLAF_CACHE", str(paths.cache())),
+                *((name, os.environ.get(name)) for name in (ENGINE_CPU, CARD, INTERFACE)),
+            )
+            if value
+        ],
         user=os.geteuid(),
-        engine_cpu=os.environ.get(ENGINE_CPU),
-        card={name: os.environ[name] for name in (CARD, INTERFACE) if name in os.environ},
     )
+
+
+def _quote_word(text: str) -> str:
+    """Return one word of a line of a unit, whatever it holds."""
+    line = _check_line(text)
+    if _PLAIN.fullmatch(line):
+        return line
+    return '"{}"'.format(line.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _check_line(text: str) -> str:
+    """Return ``text`` with systemd's own mark doubled. Raises BadInput where it is not one line."""
+    if not text.isprintable():
+        raise BadInput(Problem("cannot stand in a systemd unit", text, "leave control characters out"))
+    return text.replace("%", "%%")
