@@ -27,14 +27,15 @@ def command(
 ) -> VerbReport:
     """Predict what weights as multicast deltas would save.
 
-    Bytes that the trainer sends for a version, and seconds until all players have it, beside full copies and
-    indices with values; and when to stay with NCCL. Speeds are of `olaflab bench weights --codecs`.
+    Bytes that the trainer sends for a version, and seconds until all players have it, beside full copies,
+    XOR with zstd, and indices with values; which way is the fastest, and the rate of the link below which
+    deltas are, by players. Speeds are of `olaflab bench weights --codecs`.
 
     \b
       olaflab deltas --parameters 8e9 --players 16 --rate 10Gb/s
     """
     with importing("the model"):
-        from olaflab.weights.saving import Case, compare_ways, give_advice
+        from olaflab.weights.saving import Case, compare_ways, find_limits, give_advice
     speed = numbers.read_quantity("--rate", rate, quantities.rate(1, _FASTEST))
     if speed is None:
         raise BadInput(Problem("a link without a limit needs no deltas", "--rate", "give its rate"))
@@ -47,5 +48,8 @@ def command(
     heads = ("way", "GB sent", "s on the link", "s until all have it")
     title = f"a version of {parameters:.3g} parameters, {changed:.1%} changed, {players} players"
     text = give_advice(case, ways)
-    document = {"ways": {name: asdict(way) for name, way in ways.items()}, "advice": text}
-    return VerbReport(document, [TextTable(title, heads, rows), f"\n{text}"])
+    limits = find_limits(case)
+    document = {"ways": {name: asdict(way) for name, way in ways.items()}, "advice": text, "limits": limits}
+    below = [(players, f"{limit / 1e9:.3g}" if limit else "never") for players, limit in limits.items()]
+    fan_outs = TextTable("deltas are the fastest way", ("players", "below Gb/s"), below)
+    return VerbReport(document, [TextTable(title, heads, rows), fan_outs, f"\n{text}"])

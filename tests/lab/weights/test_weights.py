@@ -1,7 +1,10 @@
 """``olaflab bench weights``: its testbeds, its events, and what it says of codecs."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +16,7 @@ from olaflab.weights import plan
 from olaflab.weights.fan import measure_fan_out
 from olaflab.weights.plan import Plan, Played, Published, Task, WeightsOutcome
 from olaflab.weights.players import Training, summarise_ways
+from olaflab.weights.saving import CODED
 
 PLAN = Plan(5, 40, 1000, 0.1, 0.0, True, True, 1, "software", 0.1, 1e6, 1)
 
@@ -88,6 +92,31 @@ def test_the_prediction_favours_deltas_on_a_slow_link_and_nccl_on_a_fast_one() -
     assert ways["deltas, one by one"]["sent"] == 16 * ways["deltas, multicast (Olaf)"]["sent"]
     assert 60 < ways["full, a ring or tree (NCCL)"]["sent"] / ways["deltas, multicast (Olaf)"]["sent"] < 80
     assert predicted("400Gb/s")[1].startswith("Stay with NCCL")
+
+
+@pytest.mark.parametrize("changed", [0.014, 0.068, 0.35, 0.86])
+def test_deltas_are_the_fastest_way_below_the_rate_that_is_named(changed: float) -> None:
+    def predicted(players: int, rate: int) -> dict[str, Any]:
+        options = f"--parameters 6e8 --players {players} --rate {rate}b/s --changed {changed} --json"
+        report: dict[str, Any] = json.loads(CliRunner().invoke(deltas.command, options.split()).output)
+        return report
+
+    page = Path("docs/weights.md").read_text()
+    _, row = page.split("| changed (learning rate) |")[1].split(f"\n| {100 * changed:.3g} %")
+    named = re.findall(r"\| ([0-9.]+)", row.splitlines()[0])
+    for (players, limit), rounded in zip(predicted(1, 10**9)["limits"].items(), named, strict=True):
+        assert float(rounded) == round(limit / 1e9, 2)
+        for rate, fastest in ((0.99 * limit, True), (1.01 * limit, False)):
+            report = predicted(int(players), round(rate))
+            ways = {name: way["seconds"] for name, way in report["ways"].items()}
+            assert (min(ways, key=lambda name: ways[name]) == "deltas, multicast (Olaf)") == fastest
+            assert report["advice"].startswith("Yes") == fastest
+
+
+def test_the_prediction_codes_as_the_page_says() -> None:
+    page = Path("docs/weights.md").read_text()
+    rows = re.findall(r"^\| \S+ \| ([0-9.]+) % \| ([0-9.]+), \S+ \| ([0-9.]+) \|$", page, re.M)
+    assert [(round(float(share) / 100, 4), float(own), float(xor)) for share, own, xor in rows] == list(CODED)
 
 
 def test_ways_of_a_training_are_compared_seed_by_seed() -> None:
