@@ -1,6 +1,5 @@
 """The blocks of docs/weights.md and of the SDK's README, as they stand, against deployed testbeds."""
 
-import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olafctl import paths
 from olafswitch.ports.host import open_host_port
+from tests.blocks import find_block
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import KEY, KeptDeployment, keep_deployment
 
@@ -72,12 +71,6 @@ def machines(
         host.close()
 
 
-def blocks(document: str, words: str) -> list[str]:
-    """The Python blocks of a page that contain these words."""
-    found = re.findall(r"```python\n(.*?)```", (paths.sources() / document).read_text(), re.S)
-    return [block for block in found if words in block]
-
-
 @pytest.mark.parametrize("document", ["docs/weights.md", "sdk/README.md"])
 def test_the_blocks_of_the_page_reach_a_player(
     document: str, page: KeptDeployment, machines: Callable[[str], None]
@@ -88,10 +81,10 @@ def test_the_blocks_of_the_page_reach_a_player(
     publish = names | {"model": trained}
     try:
         machines("trainer")
-        exec(blocks(document, "olaf.Publisher(")[0], publish)
+        exec(find_block(document, "pub = ").text, publish)
         machines("player")
         play = names | {"model": played}
-        exec(blocks(document, "olaf.Subscriber(")[0], play)
+        exec(find_block(document, "sub = ").text, play)
         assert publish["pub"].address == "10.0.0.254:20311"
         assert play["sub"].have or play["sub"].wait(DEADLINE), play["sub"].counts
         assert play["version"] == 1 or play["sub"].adopt() == publish["version"] == 1

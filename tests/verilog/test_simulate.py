@@ -14,9 +14,9 @@ from olafswitch.cli.main import olafswitch
 from olafswitch.p4runtime.entities import TableEntry
 from olafswitch.p4runtime.session import Session
 from olafswitch.ports.pcap import PcapReader, PcapWriter
+from tests.blocks import find_block
 
 EXAMPLE = paths.sources() / "switch" / "examples" / "cocotb_bench.py"
-README = paths.sources() / "switch" / "README.md"
 
 
 def _run_command(*words: object) -> tuple[int, str]:
@@ -28,7 +28,9 @@ def _run_command(*words: object) -> tuple[int, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of the README as Verilog."""
     made = tmp_path_factory.mktemp("next")
-    program = README.read_text().partition("<<'END'\n")[2].partition("END\n")[0]
+    program = (
+        find_block("switch/README.md", "cat > next.p4").text.partition("<<'END'\n")[2].partition("END\n")[0]
+    )
     (made / "next.p4").write_text(program)
     code, output = _run_command("compile", made / "next.p4", "--verilog", made / "rtl")
     assert code == 0, output

@@ -10,6 +10,7 @@ import pytest
 from olafctl import paths
 from olaflab.papers import shelf
 from olaflab.papers.store import Committed
+from tests.blocks import find_block
 
 ROOT = paths.sources()
 DOCS = ROOT / "docs" / "papers"
@@ -76,7 +77,7 @@ def test_resources_stand_in_one_place() -> None:
 
 def test_the_archives_can_be_read_without_this_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    (program,) = re.findall(r"```python\n(.*?)```", read_page(ROOT / "docs" / "papers.md"), re.DOTALL)
+    program = find_block("docs/papers.md", "import json").text
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(program, "papers.md", "exec"), {})

@@ -1,0 +1,3 @@
+# What is predicted repeats with its seeds.
+#exact
+#: docs/simulate.md: olaflab gain

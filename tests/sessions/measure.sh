@@ -1,0 +1,1 @@
+#: sdk/README.md: python -m olaf.doctor.measure

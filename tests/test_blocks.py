@@ -1,0 +1,186 @@
+"""Console and Python blocks of the pages run as they stand, in a session or another test, or say why not."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.blocks import ROOT, SESSIONS, Command, find_block, read_blocks, read_session
+
+WEIGHTS = "tests/daemon/test_weights_page.py::test_the_blocks_of_the_page_reach_a_player"
+TESTS = {
+    ("docs/weights.md", "pub = "): WEIGHTS,
+    ("docs/weights.md", "sub = "): WEIGHTS,
+    ("sdk/README.md", "pub = "): WEIGHTS,
+    ("sdk/README.md", "sub = "): WEIGHTS,
+    ("docs/papers.md", "import json"): (
+        "tests/lab/papers/test_pages.py::test_the_archives_can_be_read_without_this_project"
+    ),
+    ("docs/experience.md", "from olaf.experience import GOES_ON"): (
+        "sdk/tests/experience/test_document.py::test_four_actors_and_a_learner"
+    ),
+}
+"""Blocks that another test runs, which has them from the page."""
+REASONS = {
+    (
+        "docs/operations.md",
+        "@ray.remote",
+    ): "it is of several machines of a Ray cluster",
+    ("docs/p4-to-fpga.md", "python frames.py"): "its program is one of p4lang's tutorials",
+    ("docs/testbeds.md", "olafctl capture"): "Wireshark opens a window",
+}
+"""Why nothing here can run a block."""
+
+PARTLY = {
+    "README.md",
+    "docs/equal-terms.md",
+    "docs/experience.md",
+    "docs/replica.md",
+    "docs/training.md",
+    "docs/weights.md",
+    "lab/README.md",
+    "sdk/README.md",
+    "switch/README.md",
+}
+"""Pages of which some blocks are run nowhere."""
+LOOP = 'set -m; while IFS= read -r -d "" -u {fd} text; do eval "$text"; printf "\\n%s %s\\n" "$MARK" $?; done'
+
+
+def test_each_block_is_run_or_says_why_not() -> None:
+    entries = [find_block(*name) for name in (*TESTS, *REASONS)]
+    entries += [block for path in SESSIONS for block in read_session(path).blocks]
+    assert Counter(entries) <= Counter(read_blocks())
+    assert {block.page for block in Counter(read_blocks()) - Counter(entries)} == PARTLY
+
+
+@pytest.mark.parametrize("name", sorted(set(TESTS.values())))
+def test_a_test_that_runs_blocks_has_them_from_the_page(name: str) -> None:
+    file, function = name.split("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert f"def {function}(" in text
+    assert [page for (page, _), test in TESTS.items() if test == name and Path(page).name not in text] == []
+
+
+class Shell:
+    """A shell in a folder, with a home and a network of its own, that is given one command at a time."""
+
+    def __init__(self, folder: Path, internet: bool) -> None:
+        self._output = folder / "output"
+        self._mark = uuid.uuid4().hex
+        self._read = 0
+        (folder / "home").mkdir()
+        (folder / "work").mkdir()
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("OLAF_", "PYTEST_"))
+        }
+        environment = {
+            **kept,
+            "HOME": str(folder / "home"),
+            "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}",
+            "PYTHONUNBUFFERED": "1",
+            "MARK": self._mark,
+            "ROOT": str(ROOT),
+            # Compilations are the same everywhere, so they are shared.
+            "OLAF_CACHE": os.environ.get("OLAF_CACHE", str(Path.home() / ".cache" / "olaf")),
+        }
+        self._network = "" if internet else f"olaf-blocks-{os.getpid()}"
+        inside = []
+        if self._network:
+            subprocess.run(["ip", "netns", "add", self._network], check=True)
+            subprocess.run(["ip", "-n", self._network, "link", "set", "lo", "up"], check=True)
+            inside = ["ip", "netns", "exec", self._network]
+        reader, self._commands = os.pipe()
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [*inside, "bash", "-c", LOOP.format(fd=reader)],
+                cwd=folder / "work", env=environment, pass_fds=[reader], start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        os.close(reader)
+
+    def run_command(self, command: Command, exact: bool) -> None:
+        """Run it to its end and compare what it prints."""
+        if command.until is None:
+            self._send(command.text)
+            printed, code = self._await_end()
+            assert code == command.code, f"{command.text}\n{printed}\nended with {code}"
+            if command.shown and command.text.endswith("&"):
+                printed += self._await_text(command.pattern(exact))
+            assert re.search(command.pattern(exact), printed), f"{command.text}\n{printed}\nnot as shown"
+        else:
+            self._send(re.sub(r"\s+# .*$", "", command.text) + " &")
+            self._await_end()
+            self._await_text(command.until)
+            self._send("kill -INT %%; wait %%")
+            printed, code = self._await_end()
+            assert code in (0, 130), f"{command.text}\n{printed}\nended with {code}"
+
+    def _send(self, text: str) -> None:
+        os.write(self._commands, text.encode() + b"\0")
+
+    def _await_end(self) -> tuple[str, int]:
+        printed = self._await_text(rf"\n{self._mark} \d+\n")
+        text, _, code = printed.rpartition(self._mark)
+        return text, int(code)
+
+    def _await_text(self, pattern: str) -> str:
+        """Return what has been printed since the last call, to the end of this pattern."""
+        while True:
+            printed = self._output.read_text(encoding="utf-8", errors="replace")[self._read :]
+            if found := re.search(pattern, printed):
+                self._read += found.end()
+                return printed[: found.end()]
+            assert self._process.poll() is None, f"the shell has ended:\n{printed}"
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """End all that the session has left behind."""
+        try:
+            self._send("olafctl destroy --all")
+            self._await_end()
+        finally:
+            os.close(self._commands)
+            for pid in self._processes():
+                os.kill(pid, signal.SIGKILL)
+            self._process.wait()
+            if self._network:
+                subprocess.run(["ip", "netns", "del", self._network], check=True)
+
+    def _processes(self) -> Iterator[int]:
+        """Return the processes of the shell's session."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.getsid(int(entry.name)) == self._process.pid:
+                    yield int(entry.name)
+            except ProcessLookupError:
+                pass
+
+
+@pytest.fixture
+def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
+    # Short, because of the UNIX sockets below it.
+    folder = Path(tempfile.mkdtemp(prefix="blocks-"))
+    shell = Shell(folder, read_session(request.getfixturevalue("path")).internet)
+    yield shell
+    shell.close()
+    print((folder / "output").read_text(encoding="utf-8", errors="replace"))
+    shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root's rights")
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_a_session_runs_as_it_stands(path: Path, shell: Shell) -> None:
+    session = read_session(path)
+    for command in session.commands:
+        shell.run_command(command, session.exact)
