@@ -73,7 +73,7 @@ module olaf_corundum_streams #(
 
     // What the box was sending when the shell was reset is cut off: the shell has forgotten its beginning.
     wire [2*LANES:0] cut, rest, whole_tvalid, whole_tready;
-    assign of_box_tready = whole_tready | cut;
+    assign of_box_tready = (whole_tready | cut) & {(2*LANES+1){!rst}};
     assign whole_tvalid = of_box_tvalid & ~cut;
 
     wire [511:0] host_tdata;

@@ -3,7 +3,7 @@
 import ctypes as c
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import paths
@@ -30,21 +30,27 @@ _SIDEBAND = (("tuser_size", 16), ("tuser_src", 16), ("tuser_dst", 16))
 
 @dataclass(frozen=True)
 class Around:
-    """RTL around the box: its module ``top`` has the clocks and the register port that the box has."""
+    """RTL around the box, ``top`` its module."""
 
     top: str
     sources: Sequence[Path]
     included: Sequence[Path] = ()
     """What the sources include."""
     defines: Sequence[str] = ()
+    parameters: Mapping[str, int] = field(default_factory=dict)
 
 
 class Box:
     """The box, out of reset, with ``ports`` CMACs and one function of the host.
 
     ``blocks`` are VNP4₁ and VNP4₂; ``periods`` are clocks' periods in ps where they differ from PERIODS. With
-    RTL ``around`` it, a subclass has :meth:`connect` and :meth:`power_up` of its own.
+    RTL ``around`` it, a subclass has :meth:`connect` and :meth:`power_up` of its own, and where these
+    differ clocks and a register port.
     """
+
+    clocks: Mapping[str, int] = PERIODS
+    register_port = ("s_axil_", "axil_aclk")
+    """The prefix of its signals, and its clock."""
 
     def __init__(
         self,
@@ -55,7 +61,9 @@ class Box:
         ports: int = 2,
         around: Around | None = None,
     ) -> None:
-        bench = Bench(build_box(queue, blocks, ports, around=around), {**PERIODS, **(periods or {})}, seed)
+        bench = Bench(
+            build_box(queue, blocks, ports, around=around), {**self.clocks, **(periods or {})}, seed
+        )
         self.bench = bench
         self._indices = queue.indices
         for name in () if around else ("box_quiet", "box_skip"):
@@ -65,7 +73,7 @@ class Box:
         self.rx: list[Source] = []
         self.tx: list[Sink] = []
         self.h2c, self.c2h = self.connect(ports)
-        self.axil = bench.axil(clock="axil_aclk")
+        self.axil = bench.axil(*self.register_port)
         bases = {window.name: window.base for window in WINDOWS}
         self.registers = BoxRegisters(*self._open_window(bases["box"]))
         self.queue = QueueRegisters(*self._open_window(bases["queue"]))
@@ -178,7 +186,13 @@ def build_box(
             native = [_NATIVE / "box_time.cpp", _QUEUE_TIME]
             return build_rtl("olaf_box_250mhz", parameters, more, native, progress=progress)
         return build_rtl(
-            around.top, {}, [*more, *around.sources], (), around.defines, progress, around.included
+            around.top,
+            around.parameters,
+            [*more, *around.sources],
+            (),
+            around.defines,
+            progress,
+            around.included,
         )
 
 

@@ -1,0 +1,104 @@
+"""Corundum's application block with the box in it, and a host that gives its frames tags as the NIC does."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from olafctl import paths
+from olafctl.targets.opennic_sim.box import Around, Box
+from olafctl.wire.geometry import Geometry
+from olafswitch.p4.verilog.module import Module
+from olafswitch.simulation.bench import Signals, Sink, Source
+
+HDL: Path = paths.sources() / "hdl" / "corundum"
+TAGS = 32
+"""A lane's frames that the NIC has out at most; a frame's tag has the highest of 16 bits set."""
+_TAG = 0x8000
+
+
+class CorundumBox(Box):
+    """The block, with ``lanes`` MACs and as many interfaces of the host, on streams of ``width`` bits.
+
+    ``rx`` and ``tx`` are the front ports' streams, the MACs' first: a value of 1 with a frame into a MAC is a
+    receive error. ``h2c`` and ``c2h`` are the first interface's, over which control traffic passes as well.
+    """
+
+    clocks: Mapping[str, int] = {"clk": 4000}
+    register_port = ("s_axil_app_ctrl_", "clk")
+
+    def __init__(
+        self, queue: Geometry, blocks: Mapping[int, Module], width: int, lanes: int = 2, seed: int = 1
+    ) -> None:
+        self.width, self.lanes = width, lanes
+        self.sent = [0] * lanes
+        """Frames that each interface has sent, and"""
+        self.completed = [0] * lanes
+        """for how many of them the NIC has got its tag back."""
+        self._out: list[set[int]] = [set() for _ in range(lanes)]
+        around = Around("olaf_corundum", sorted(HDL.glob("*.v")), parameters={"LANES": lanes, "WIDTH": width})
+        super().__init__(queue, blocks, seed, ports=2 * lanes, around=around)
+
+    def connect(self, ports: int) -> tuple[Source, Sink]:
+        bench, lanes = self.bench, range(self.lanes)
+        error, tag = ("_tuser", 1), ("_tuser", 17)
+
+        def named(prefix: str, lane: int, user: tuple[str, int]) -> Signals:
+            return Signals.axis(prefix, [(prefix + user[0], user[1])], lane, self.width // 8)
+
+        self.rx += [bench.source(named("s_axis_sync_rx", lane, error)) for lane in lanes]
+        self.rx += [bench.source(named("s_axis_sync_tx", lane, tag)) for lane in lanes]
+        self.tx += [bench.sink(named("m_axis_sync_tx", lane, tag)) for lane in lanes]
+        self.tx += [bench.sink(named("m_axis_sync_rx", lane, error)) for lane in lanes]
+        cpl = "m_axis_sync_tx_cpl_"
+        self.completions = [
+            bench.sink(Signals(f"{cpl}tag", "", "", f"{cpl}valid", f"{cpl}ready", (), lane, 2))
+            for lane in lanes
+        ]
+        return self.rx[self.lanes], self.tx[self.lanes]
+
+    def power_up(self) -> None:
+        self.bench["rst"] = 1
+        self.run_cycles(20)
+        self.bench["rst"] = 0
+
+    def reset(self, start: bool = True, limit: int = 50_000) -> None:
+        """Reset as PCI Express does: the NIC forgets its frames, and so do all streams' other ends."""
+        if start:
+            for source in self.rx:
+                source.forget()
+            self.bench["rst"] = 1
+            self.run_cycles(5)
+            self.collect_tags()
+            for lane in range(self.lanes):
+                self._out[lane].clear()
+                self.completed[lane] = self.sent[lane]
+            self.bench["rst"] = 0
+        self.run_cycles(limit // 5)  # more than the box takes to send what it has begun, and to reset
+
+    def send_host(self, lane: int, frame: bytes, error: int = 0) -> None:
+        """Send a frame from an interface of the host, when a tag is free."""
+        while not (free := set(range(TAGS)) - self._out[lane]):
+            self.run_cycles(50)
+            self.collect_tags()
+        tag = min(free)
+        self._out[lane].add(tag)
+        self.sent[lane] += 1
+        self.rx[self.lanes + lane].send(frame, [(_TAG | tag) << 1 | error])
+
+    def collect_tags(self) -> None:
+        """Take what was completed; a tag that is not out was doubled, or is another lane's or nobody's."""
+        for lane, sink in enumerate(self.completions):
+            for done in sink.frames():
+                tag = int.from_bytes(done.data, "little")
+                assert tag & _TAG and tag ^ _TAG in self._out[lane], f"lane {lane} completes {tag:#06x}"
+                self._out[lane].remove(tag ^ _TAG)
+                self.completed[lane] += 1
+
+    def left(self) -> dict[int, list[bytes]]:
+        """What left since the last call, by front port; every frame with no tag and no error."""
+        taken: dict[int, list[bytes]] = {}
+        for port, sink in enumerate(self.tx, start=1):
+            frames: list[Any] = sink.frames()
+            assert all(frame.user == (0,) for frame in frames)
+            taken[port] = [frame.data for frame in frames]
+        return taken

@@ -1,0 +1,208 @@
+"""The application block, box and all, between models of Corundum's MACs and interfaces."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+import numpy as np
+import pytest
+
+from olafctl.targets.opennic.box_registers import Copy
+from olafctl.targets.opennic.registers import BOX_BYTES, HOST_ETHER_TYPE, IDENTITY
+from olafctl.wire.frames import mac_bits
+from olafctl.wire.layouts import ANY_PORT
+from olafctl.wire.modes import Mode
+from olaftest.frames import OlafFrame
+from olaftest.opennic.random_frames import EPOCH, QUEUE, compile_blocks, prepare_box, program_box
+from tests.corundum.card import CorundumBox
+from tests.p4src.frames import WORKER, make_update
+
+MAC_0, MAC_1, HOST_0, HOST_1 = 1, 2, 3, 4
+PORTS = (MAC_0, MAC_1, HOST_0, HOST_1)
+SECOND = replace(WORKER, mac="02:00:00:00:00:03", ip=IPv4Address("10.0.0.3"))
+ADDRESSES = {port: f"02:00:00:00:01:{port:02x}" for port in PORTS}
+BROADCAST = "ff:ff:ff:ff:ff:ff"
+FLOOD = 101
+LONGEST = 9198
+DECERR = 3
+
+
+@pytest.fixture(
+    params=[pytest.param(64, marks=pytest.mark.slow), 128, pytest.param(512, marks=pytest.mark.slow)]
+)
+def box(request: pytest.FixtureRequest) -> Iterator[CorundumBox]:
+    made = CorundumBox(QUEUE, compile_blocks(), request.param)
+    first, second = program_box(made)
+    first.add_entry("workers", int(SECOND.ip), "assign", 5, 78, 8, 4, 4, EPOCH, ANY_PORT)
+    for port, address in ADDRESSES.items():
+        second.add_entry("bridging", mac_bits(address), "forward", port)
+    second.add_entry("bridging", mac_bits("01:00:5e:00:00:01"), "flood", FLOOD)
+    prepare(made)
+    yield made
+    made.close()
+
+
+def prepare(box: CorundumBox) -> None:
+    prepare_box(box)
+    box.registers.set_group(FLOOD, [Copy(port) for port in PORTS])
+    box.queue.write("mode", Mode.OLAF.number)
+    box.registers.write("clear", 1)
+
+
+def plain(pick: random.Random, destination: str, size: int) -> bytes:
+    """A frame of ``size`` bytes like no other."""
+    head = mac_bits(destination).to_bytes(6, "big") + mac_bits("02:00:00:00:00:99").to_bytes(6, "big")
+    return head + b"\x12\x34" + pick.randbytes(size - 14)
+
+
+def send(box: CorundumBox, port: int, frame: bytes, error: int = 0) -> None:
+    if port in (HOST_0, HOST_1):
+        box.send_host(port - HOST_0, frame, error)
+    else:
+        box.rx[port - 1].send(frame, [error])
+
+
+def settle(box: CorundumBox) -> None:
+    """Let everything leave; every frame of the host must be completed then."""
+    box.settle()
+    box.collect_tags()
+    assert box.completed == box.sent
+
+
+def test_two_updates_into_a_mac_are_one_frame_of_their_sums_at_the_other(box: CorundumBox) -> None:
+    pick = np.random.default_rng(1)
+    gradients = [pick.standard_normal(300, dtype=np.float32) for _ in range(2)]
+    box.queue.write("hold", 1)
+    for worker, gradient in zip((WORKER, SECOND), gradients, strict=True):
+        box.rx[0].send(replace(make_update(worker), gradient=gradient, epoch=EPOCH).encode(), [0])
+    settle(box)
+    assert not any(box.left().values())
+    box.queue.write("hold", 0)
+    settle(box)
+    left = box.left()
+    (frame,) = left.pop(MAC_1)
+    assert not any(left.values())
+    merged = OlafFrame.decode(frame)
+    assert merged.count == 2
+    assert merged.gradient.tobytes() == (gradients[0] + gradients[1]).tobytes()
+
+
+def test_an_update_of_the_hosts_own_worker_leaves_by_a_mac(box: CorundumBox) -> None:
+    frame = make_update().encode()
+    send(box, HOST_1, frame)
+    settle(box)
+    assert [OlafFrame.decode(sent).gradient.tolist() for sent in box.left()[MAC_1]] == [[1, 2, 3]]
+
+
+def test_every_frame_arrives_once_and_every_tag_comes_back_once(box: CorundumBox) -> None:
+    pick = random.Random(5)
+    due: dict[int, Counter[bytes]] = {port: Counter() for port in PORTS}
+    bad = Counter[int]()
+    for end in (*box.tx, *box.completions, *box.rx):
+        end.pause(pick.choice([0.0, 0.3]))
+    for _ in range(60):
+        for _ in range(4):
+            port, target = pick.choice(PORTS), pick.choice(PORTS)
+            size = pick.choice([14, 60, 64, 65, 129, 1500, LONGEST, pick.randint(60, 2000)])
+            kind = pick.randrange(6)
+            if kind == 0:
+                send(box, port, plain(pick, ADDRESSES[target], size), error=1)
+                bad[port] += 1
+            elif kind == 1:
+                frame = plain(pick, "01:00:5e:00:00:01", min(size, 1500))
+                send(box, port, frame)
+                for other in set(PORTS) - {port}:
+                    due[other][frame] += 1
+            elif kind == 2:  # nowhere: the box drops it
+                send(box, port, plain(pick, "02:00:00:00:02:02", size))
+            elif kind == 3:  # packet-outs, of which one says no port that there is
+                frame = plain(pick, BROADCAST, max(size - 16, 60))
+                out = pick.choice([*PORTS, 77])
+                send(
+                    box,
+                    HOST_0,
+                    bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + out.to_bytes(2, "big") + frame,
+                )
+                if out in due:
+                    due[out][frame] += 1
+            else:
+                frame = plain(pick, ADDRESSES[target], size)
+                send(box, port, frame)
+                due[target][frame] += 1
+        settle(box)
+    assert {port: Counter(frames) for port, frames in box.left().items()} == due
+    counters = box.registers.counters()
+    assert {port: counters[f"malformed_port_{port - 1}"] for port in PORTS} == {
+        port: bad[port] for port in PORTS
+    }
+
+
+def test_a_mac_never_waits_and_what_has_no_room_is_dropped_whole(box: CorundumBox) -> None:
+    pick = random.Random(6)
+    frames = {port: [plain(pick, ADDRESSES[HOST_0], 40) for _ in range(900)] for port in (MAC_0, MAC_1)}
+    for port in frames:
+        for frame in frames[port]:
+            send(box, port, frame)
+    box.run_cycles(box.rx[0].pending + 2)
+    assert not box.rx[0].pending and not box.rx[1].pending
+    settle(box)
+    left, counters = box.left()[HOST_0], box.registers.counters()
+    for port in frames:
+        kept = set(left) & set(frames[port])
+        assert [frame for frame in left if frame in kept] == [
+            frame for frame in frames[port] if frame in kept
+        ]
+    full = counters["full_port_0"] + counters["full_port_1"]
+    assert (full > 0) == (box.width == 512)  # two MACs of less cannot outrun the box
+    assert len(left) + full + box.queue.read_all()["dropped_bypass"] == 1800
+
+
+def test_a_host_waits_for_a_port_that_does_not_move_and_is_completed_all_the_same(box: CorundumBox) -> None:
+    pick = random.Random(7)
+    box.tx[MAC_1 - 1].pause(1)
+    for _ in range(30):
+        send(box, HOST_0, plain(pick, ADDRESSES[MAC_1], 1500))
+    box.run_cycles(280_000)  # a millisecond, after which the port's frames are dropped
+    settle(box)
+    box.tx[MAC_1 - 1].pause(0)
+    settle(box)
+    counters, queue = box.registers.counters(), box.queue.read_all()
+    lost = counters["stalled_port_1"] + queue["dropped_bypass"]
+    assert len(box.left()[MAC_1]) + lost == 30 and lost
+
+
+def test_after_a_reset_amid_frames_only_whole_frames_leave(box: CorundumBox) -> None:
+    pick = random.Random(8)
+    sent: set[bytes] = set()
+    for _ in range(8):
+        for _ in range(6):
+            for port in PORTS:
+                frame = plain(pick, ADDRESSES[pick.choice(PORTS)], pick.randint(700, 2000))
+                sent.add(frame)
+                send(box, port, frame)
+        box.run_cycles(pick.randint(20, 900))
+        before = box.left()
+        assert all(frame in sent for frames in before.values() for frame in frames)
+        box.reset()
+        # What a stream was in the middle of, its far end has forgotten.
+        first = plain(pick, "01:00:5e:00:00:01", 100)
+        prepare(box)
+        send(box, MAC_0, first)
+        send(box, HOST_1, first)
+        settle(box)
+        for port, frames in box.left().items():
+            whole = [frame for frame in sent if frames and frames[0].endswith(frame)]
+            assert all(frame in sent or frame == first for frame in frames[1:])
+            assert whole or frames[0].endswith(first), port
+            assert sum(frame.endswith(first) for frame in frames) == (1 if port in (MAC_0, HOST_1) else 2)
+
+
+def test_the_registers_answer_everywhere_and_repeat_nowhere(box: CorundumBox) -> None:
+    assert box.registers.read("id") == IDENTITY
+    for place in (*range(BOX_BYTES, 16 * BOX_BYTES, BOX_BYTES), 0x3F000, 0xFFFFFC):
+        assert box.axil.read(place)[1] == DECERR
+        assert box.axil.write(place + 0x40, 5) == DECERR
+        assert not box.bench["s_axil_app_ctrl_arvalid"] | box.bench["s_axil_app_ctrl_awvalid"], "asked once"
+    assert box.registers.read("port_number_0") == 1
