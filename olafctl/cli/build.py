@@ -1,5 +1,7 @@
 """``olafctl build``: render, check, compile and Verilate a testbed's pipeline."""
 
+from dataclasses import replace
+
 import click
 
 from olafswitch.console.output import json_option, print_lines, show_progress, show_result
@@ -8,8 +10,9 @@ from olafswitch.console.output import json_option, print_lines, show_progress, s
 @click.command()
 @click.argument("testbed")
 @click.option("--target", metavar="NAME", help="Use this target instead of the testbed's own.")
+@click.option("--board", metavar="NAME", help="Build for this board, with the target corundum.")
 @json_option("Print the build as JSON.")
-def command(testbed: str, target: str | None, as_json: bool) -> None:
+def command(testbed: str, target: str | None, board: str | None, as_json: bool) -> None:
     """Build the pipeline of TESTBED.
 
     TESTBED is a YAML file, or the name of a shipped testbed. Results are kept by the content of everything
@@ -18,7 +21,7 @@ def command(testbed: str, target: str | None, as_json: bool) -> None:
     from olafctl.control.deploy import build_testbed
     from olafctl.targets import testbeds
 
-    bed = testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target)
+    bed = replace(testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target), board=board)
     with show_progress() as log_progress:
         built = build_testbed(bed, log_progress)
     document = {**vars(built), "folder": str(built.folder)}

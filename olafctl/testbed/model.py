@@ -147,6 +147,8 @@ class Testbed:
     blocks: BlockKind = BlockKind.RTL
     machines: tuple[TestbedMachine, ...] = ()
     """Without any, everything runs where olafctl does."""
+    board: str | None = None
+    """The card's board, as ``olafctl build --board`` names it."""
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
 

@@ -28,7 +28,7 @@ BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "softwar
 HISTORIES = [int(seed) for seed in os.environ.get("OLAF_HISTORIES", "1").split(",")]
 """Seeds of the histories that a testbed has behind it: clusters and members came, moved and went."""
 BEDS += [(f"testbed+{seed}", "software") for seed in HISTORIES]
-CARDS = ("opennic", "opennic-sim")
+CARDS = ("opennic", "opennic-sim", "corundum")
 """Targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
 SLOW = {

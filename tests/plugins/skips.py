@@ -19,8 +19,10 @@ LEFT = "takes long: make test-all"
 ALLOWED = {
     "the reference compiler and switch, which no registry has": r"p4c-bm2-ss|simple_switch_grpc",
     "players' engines, which bring gigabytes of CUDA or a trainer's stack": r"^needs (vLLM|TRL)\b",
-    "a card": r"^the target opennic cannot run it here",
-    "a checkout of another project": r"checkout of (open-nic-shell|p4lang/tutorials|p4c|behavioral-model)$",
+    "a card": r"^the target (opennic|corundum) cannot run it here",
+    "a checkout of another project": (
+        r"checkout of (open-nic-shell|corundum|p4lang/tutorials|p4c|behavioral-model)$"
+    ),
     "what this machine's kernel cannot do": (
         r"^the kernel |^this kernel|^making interfaces is not allowed|namespaces|^only one processor$|"
         r"^a small disk cannot be mounted"

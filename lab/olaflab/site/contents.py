@@ -32,7 +32,7 @@ _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     ),
     "Operate": (
         "docs/operations", "docs/daemon", "docs/threats",
-        "docs/opennic",
+        "docs/opennic", "docs/corundum",
     ),
     "Results": (
         "docs/equal-terms", "docs/figures", "docs/papers/olaf", "docs/papers/iswitch",

@@ -26,11 +26,16 @@ def build_plugin(testbed: Testbed, progress: Progress) -> Build:
 
 def make_plugin(testbed: Testbed) -> Plugin:
     """Return the plug-in's files. Raises as :func:`build` does."""
+    check_one_engine(testbed)
+    vitis = testbed.blocks is BlockKind.VITISNETP4
+    return plugin.assemble_plugin(testbed.root.geometry, p4_sources.sources_folder(testbed), vitis)
+
+
+def check_one_engine(testbed: Testbed) -> None:
+    """Raises BadInput for a testbed of several: a card is one."""
     if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
-    vitis = testbed.blocks is BlockKind.VITISNETP4
-    return plugin.assemble_plugin(testbed.root.geometry, p4_sources.sources_folder(testbed), vitis)
 
 
 def not_driven(testbed: Testbed) -> list[Problem]:

@@ -6,7 +6,7 @@ what to run then, on a machine with Vivado.
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -88,14 +88,8 @@ def assemble_plugin(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
 
     Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
-    own = {
-        ip: preprocess_file(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS
-    }
     fixed = {
-        **{f"hdl/{name}": text for name, text in _rtl_files(queue).items()},
-        **(_vitis_files(p4) if vitis else _own_files(own)),
-        **{IP_P4INFO.format(ip.name): _p4info_files(text) for ip, text in own.items()},
-        **{CLIENT_P4INFO.format(ip.name): _p4info_files(preprocess_file(p4 / f"{ip.name}.p4")) for ip in IPS},
+        **list_box_files(queue, p4, vitis),
         "build_box_250mhz.tcl": fill(
             "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN, vitis=vitis
         ),
@@ -104,19 +98,44 @@ def assemble_plugin(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
         "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
         "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,
     }
-    sources = [*fixed.items(), *((name, _with_id(name, "0" * 8, vitis)) for name in _WITH_ID)]
-    build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
-    files = {**fixed, **{name: _with_id(name, build_id, vitis) for name in _WITH_ID}}
-    return Plugin(build_id, {**files, MANIFEST: _write_manifest(build_id, queue, files)})
+    return bind_files(fixed, lambda build_id: _with_id(build_id, vitis), queue, BOARD)
+
+
+def list_box_files(queue: Geometry, p4: Path, vitis: bool = False) -> dict[str, str]:
+    """Return what every shell's build has: the Verilog of the box, and what the agent must know. Raises as
+    :func:`assemble_plugin`."""
+    own = {
+        ip: preprocess_file(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS
+    }
+    return {
+        **{f"hdl/{name}": text for name, text in _rtl_files(queue).items()},
+        **(_vitis_files(p4) if vitis else _own_files(own)),
+        **{IP_P4INFO.format(ip.name): _p4info_files(text) for ip, text in own.items()},
+        **{CLIENT_P4INFO.format(ip.name): _p4info_files(preprocess_file(p4 / f"{ip.name}.p4")) for ip in IPS},
+    }
+
+
+def bind_files(
+    fixed: Mapping[str, str], with_id: Callable[[str], Mapping[str, str]], queue: Geometry, board: str
+) -> Plugin:
+    """Return ``fixed``, the files ``with_id`` the build id in them, the agent's and the manifest.
+
+    The build id is the digest of all of them with zeros in its place.
+    """
+
+    def fill_in(build_id: str) -> dict[str, str]:
+        known = {DEVICE_CONFIG.format(ip.name): {"ip": ip.name, "build_id": build_id} for ip in IPS}
+        configs = {name: json.dumps(config) + "\n" for name, config in known.items()}
+        return {**fixed, **with_id(build_id), **configs}
+
+    build_id = cache.digest(part for item in sorted(fill_in("0" * 8).items()) for part in item)[:8]
+    files = fill_in(build_id)
+    return Plugin(build_id, {**files, MANIFEST: _write_manifest(build_id, queue, files, board)})
 
 
 def build_command(folder: Path, shell: str = "<open-nic-shell>") -> str:
     """Return the one command that builds the bitstream, on a machine with Vivado and OpenNIC's shell."""
     return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
-
-
-_WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format(ip.name) for ip in IPS))
-"""The files with the build id in them; it is the digest of all files with zeros in its place."""
 
 
 def _own_files(programs: Mapping[Ip, str]) -> dict[str, str]:
@@ -147,39 +166,37 @@ def _p4info_files(program: str) -> str:
     return str(text_format.MessageToString(p4info_of(program, "program.p4")))
 
 
-def _with_id(name: str, build_id: str, vitis: bool) -> str:
-    for ip in IPS:
-        if name == DEVICE_CONFIG.format(ip.name):
-            return json.dumps({"ip": ip.name, "build_id": build_id}) + "\n"
-    if name == RUN:
-        arguments = (
-            ("-board", BOARD),
-            ("-tag", f"olaf_{build_id}"),
-            ("-num_cmac_port", "2"),
-            ("-num_phys_func", "2"),
-            ("-max_pkt_len", str(MAX_PKT_LEN)),
-            ("-rebuild", "1"),
-            ("-overwrite", "1"),
-            ("-impl", "0"),
-            ("-post_impl", "0"),
-            ("-bitstream_userid", f"0x{build_id}"),
-            ("-bitstream_usr_access", f"0x{build_id}"),
-        )
-        return fill(
+def _with_id(build_id: str, vitis: bool) -> dict[str, str]:
+    arguments = (
+        ("-board", BOARD),
+        ("-tag", f"olaf_{build_id}"),
+        ("-num_cmac_port", "2"),
+        ("-num_phys_func", "2"),
+        ("-max_pkt_len", str(MAX_PKT_LEN)),
+        ("-rebuild", "1"),
+        ("-overwrite", "1"),
+        ("-impl", "0"),
+        ("-post_impl", "0"),
+        ("-bitstream_userid", f"0x{build_id}"),
+        ("-bitstream_usr_access", f"0x{build_id}"),
+    )
+    return {
+        RUN: fill(
             "opennic/run.tcl.j2",
             arguments=arguments,
             strategy=STRATEGY,
             last_step=LAST_STEP,
             build_id=build_id,
-        )
-    return fill(
-        "opennic/user_plugin_250mhz_inst.vh.j2",
-        build_id=build_id,
-        max_bytes=MAX_BYTES,
-        least_max_pkt_len=MAX_PKT_LEN,
-        at_ref=int(vitis),
-        axil=[name for name, _, _ in blocks.AXIL if name != "wstrb"],
-    )
+        ),
+        "box_250mhz/user_plugin_250mhz_inst.vh": fill(
+            "opennic/user_plugin_250mhz_inst.vh.j2",
+            build_id=build_id,
+            max_bytes=MAX_BYTES,
+            least_max_pkt_len=MAX_PKT_LEN,
+            at_ref=int(vitis),
+            axil=[name for name, _, _ in blocks.AXIL if name != "wstrb"],
+        ),
+    }
 
 
 def _rtl_files(queue: Geometry) -> dict[str, str]:
@@ -187,11 +204,11 @@ def _rtl_files(queue: Geometry) -> dict[str, str]:
     return {**verilog.render_sources(queue), **{path.name: path.read_text() for path in own}}
 
 
-def _write_manifest(build_id: str, queue: Geometry, files: Mapping[str, str]) -> str:
+def _write_manifest(build_id: str, queue: Geometry, files: Mapping[str, str], board: str) -> str:
     return json.dumps(
         {
             "build_id": build_id,
-            "board": BOARD,
+            "board": board,
             "register_map": MAP_VERSION,
             "metadata_bits": bus_width(list_fields()),
             "queue": asdict(queue),

@@ -4,10 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from olafctl.targets.opennic.plugin import BOARD
+from olafctl.templates import fill
 from olafctl.testbed.model import BlockKind
 from olafswitch.errors import Problem
 
@@ -20,6 +22,7 @@ SHELL = "940907f"
 LICENCES = {"cmac_usplus": "the 100G MAC, free of charge"}
 VITIS_LICENCES = {"sdnet_p4": "VitisNetP4", "hcam_base": "VitisNetP4's CAM tables"}
 _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
+_ANSWER = re.compile(r"^Olaf: (.+)$", re.MULTILINE)
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
@@ -44,6 +47,18 @@ def find_problems(blocks: BlockKind) -> Sequence[Problem]:
         *_find_licence_problems(_licences_of(blocks)),
         Problem(shell, remedy="clone github.com/Xilinx/open-nic-shell"),
     ]
+
+
+def ask_vivado(part: str, licences: dict[str, str]) -> Sequence[Problem]:
+    """Return why the Vivado on PATH would not build for ``part``, in its words, and missing ``licences``."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "ask.tcl").write_text(fill("corundum/ask.tcl.j2", part=part))
+        command = ["vivado", "-mode", "batch", "-nojournal", "-nolog", "-source", "ask.tcl"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    found = [Problem(answer, part, "see AMD's UG973") for answer in _ANSWER.findall(done.stdout)]
+    if done.returncode and not found:
+        found.append(Problem(f"Vivado ended with {done.returncode}", part, "run `vivado -version`"))
+    return [*found, *(_find_licence_problems(licences) if licences else ())]
 
 
 def _find_vivado_problems() -> Iterator[Problem]:

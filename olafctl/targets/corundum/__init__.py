@@ -1,0 +1,1 @@
+"""The FPGA: Corundum, an open NIC, with the box as its application block."""

@@ -1,0 +1,137 @@
+"""A variant of a board's design with Olaf in it, laid beside a checkout of Corundum.
+
+Nothing of Corundum is in Olaf: the application block gets its ports from the checkout's own template, the
+configuration is the checkout's with other values, and symbolic links lead to the rest of the design.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import paths
+from olafctl.targets.corundum.boards import Board
+from olafctl.targets.opennic import plugin
+from olafctl.targets.opennic.plugin import Plugin
+from olafctl.templates import fill
+from olafctl.wire.geometry import Geometry
+from olafswitch.errors import BadInput, Problem
+
+COMMIT = "1ca0151b"
+"""The commit of Corundum that the block was made for."""
+APP_ID = "32'h4F4C4146"
+BLOCK = "hdl/mqnic_app_block.v"
+_TEMPLATE = "fpga/app/template/rtl/mqnic_app_block.v"
+VALUES = {
+    "APP_ID": APP_ID,
+    "APP_ENABLE": "1",
+    "APP_CTRL_ENABLE": "1",
+    "APP_AXIS_SYNC_ENABLE": "1",
+    "APP_DMA_ENABLE": "0",
+    "APP_AXIS_DIRECT_ENABLE": "0",
+    "APP_AXIS_IF_ENABLE": "0",
+    "APP_STAT_ENABLE": "0",
+    "PTP_TS_ENABLE": "0",
+}
+"""Values of config.tcl that differ. A host's frame is completed before a MAC sends it: without time stamp."""
+_PORT = re.compile(r"^ *(input|output) +wire *(?:\[.*\])? *(\w+),?$", re.MULTILINE)
+_TAP = re.compile(r"([ms])_axis_(direct|if)_")
+_IDLE = re.compile(
+    r"(m_axil_ctrl|m_axis_(ctrl|data)_dma|(ctrl|data)_dma_ram|m_axi_(ddr|hbm)|m_axis_stat)_|gpio_out$"
+)
+_SOURCES = " ".join(f"./../../../../../hdl/*.{ending}" for ending in ("v", "vh"))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A board's design in a checkout: the part, the variant to begin from, and the files of the build."""
+
+    part: str
+    folder: str
+    """Where ``make`` runs, below the build's folder."""
+    plugin: Plugin
+    links: dict[str, Path]
+    """Symbolic links below the build's folder, and what they point to."""
+
+    def write(self, folder: Path) -> None:
+        """Write everything below ``folder``."""
+        self.plugin.write(folder)
+        for name, target in self.links.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).symlink_to(target)
+
+
+def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) -> Variant:
+    """Return the variant of ``board`` with OlafQueue of these parameters and the P4 sources in ``p4``.
+
+    Raises OlafError where the checkout is not one, or its block or configuration is not as it was read.
+    """
+    design, base = str(Path(board.path).parent), Path(board.path).name
+    place = f"fpga/mqnic/{design}"
+    own = paths.sources() / "hdl" / "corundum"
+    template = _read(checkout / _TEMPLATE)
+    part = re.search(r"^FPGA_PART = (\S+)$", _read(checkout / place / base / "Makefile"), re.MULTILINE)
+    if part is None:
+        raise BadInput(_not_as_read("names no FPGA_PART", checkout / place / base / "Makefile"))
+    fixed = {
+        **plugin.list_box_files(queue, p4),
+        **{f"hdl/{path.name}": path.read_text() for path in own.glob("*.v")},
+        f"{place}/olaf/Makefile": f"# Generated: do not edit.\ninclude ../{base}/Makefile\n",
+        f"{place}/olaf/config.tcl": _configure(checkout / place / base / "config.tcl"),
+        # The design's makefiles include it before they use the list of files.
+        f"{place}/config.mk": f"SYN_FILES += $(sort $(wildcard {_SOURCES}))\n",
+    }
+    made = plugin.bind_files(
+        fixed, lambda build_id: {BLOCK: write_block(template, build_id)}, queue, board.name
+    )
+    links = {f"{place}/{path.name}": path for path in sorted((checkout / place).iterdir())}
+    links["fpga/common"] = checkout / "fpga" / "common"
+    return Variant(part[1], f"{place}/olaf", made, links)
+
+
+def write_block(template: str, build_id: str, where: str = _TEMPLATE) -> str:
+    """Return the module ``mqnic_app_block`` with the ports of ``template``'s and Olaf in it.
+
+    Raises BadInput for an output that is not known and a port that is missing.
+    """
+    head, found, _ = template.partition("\n);\n")
+    ways = {name: way for way, name in _PORT.findall(head)}
+    own = (paths.sources() / "hdl" / "corundum" / "olaf_corundum.v").read_text()
+    used = [name for _, name in _PORT.findall(own)]
+    outputs = [name for name, way in ways.items() if way == "output" and name not in used]
+    others = {name: _drive(name, ways) for name in outputs}
+    unknown = [name for name, value in others.items() if not value]
+    problems = [f"has an output {name} that Olaf does not know" for name in unknown]
+    problems += [f"has no port {name}" for name in used if name not in ways]
+    if problems or not found:
+        raise BadInput(*(_not_as_read(what, Path(where)) for what in problems or ["holds no module"]))
+    rest = fill("corundum/olaf_in_app_block.v.j2", app_id=APP_ID, build_id=build_id, used=used, others=others)
+    return f"{head}{found}{rest}"
+
+
+def _drive(output: str, ways: dict[str, str]) -> str:
+    if tap := _TAP.match(output):
+        other = ("s" if tap[1] == "m" else "m") + output[1:]
+        return other if ways.get(other) == "input" else ""
+    return "jtag_tdi" if output == "jtag_tdo" else "0" if _IDLE.match(output) else ""
+
+
+def _configure(path: Path) -> str:
+    text = _read(path)
+    for name, value in VALUES.items():
+        text, changed = re.subn(
+            rf'^(dict set params {name}) "[^"]*"$', rf'\1 "{value}"', text, flags=re.MULTILINE
+        )
+        if changed != 1:
+            raise BadInput(_not_as_read(f"sets {name} {changed} times, not once", path))
+    return text
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise BadInput(_not_as_read(f"cannot be read: {error.strerror}", path)) from error
+
+
+def _not_as_read(what: str, path: Path) -> Problem:
+    return Problem(what, str(path), f"use github.com/corundum/corundum at {COMMIT}")

@@ -1,0 +1,130 @@
+"""The build for a board: whole, of the checkout's own files, and refused where something lacks."""
+
+import os
+import re
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.deploy import build_testbed
+from olafctl.targets import testbeds
+from olafctl.targets.corundum.boards import BOARDS, Board
+from olafctl.targets.corundum.target import CHECKOUT, TARGET
+from olafctl.targets.corundum.variant import VALUES, Variant, assemble_variant, write_block
+from olafctl.targets.opennic.preflight import ask_vivado
+from olafctl.testbed.model import Testbed
+from olafctl.wire.geometry import Geometry
+from olafswitch.errors import BadInput
+from olafswitch.simulation.verilate import lint_module
+from tests.opennic.test_plugin import P4
+
+CORUNDUM = Path(os.environ.get(CHECKOUT, "/nonexistent")).resolve()
+needs_checkout = pytest.mark.skipif(
+    not (CORUNDUM / "fpga" / "mqnic").is_dir(), reason=f"{CHECKOUT} does not name a checkout of corundum"
+)
+_NO_BITS = re.compile(r"\+: (CL_PORTS|SEG_SEL_WIDTH)\]")
+"""A part select of no bits, which Verilator refuses even where nothing reaches it."""
+
+
+@cache
+def assemble(name: str) -> Variant:
+    return assemble_variant(CORUNDUM, BOARDS[name], Geometry(slots=8, beats=142), P4)
+
+
+def list_files(made: Variant, folder: Path) -> list[Path]:
+    """What the board's own Makefile gives Vivado."""
+    made.write(folder)
+    show = "show: ; @echo $(SYN_FILES_REL) $(XDC_FILES_REL) $(IP_TCL_FILES_REL) $(CONFIG_TCL_FILES_REL)"
+    command = ["make", "--no-print-directory", "-C", str(folder / made.folder), "--eval", show, "show"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [folder / made.folder / name for name in done.stdout.split()]
+
+
+@needs_checkout
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_every_board_has_every_file_and_the_values(board: Board, tmp_path: Path) -> None:
+    files = list_files(assemble(board.name), tmp_path)
+    assert not [path for path in files if not path.is_file()]
+    names = [path.name for path in files]
+    assert {"mqnic_app_block.v", "olaf_corundum.v", "olaf_box_250mhz.v", "vnp4_1.v", "olaf_layout.vh"} < set(
+        names
+    )
+    assert len(set(names)) == len(names)
+    config = next(path for path in files if path.name == "config.tcl").read_text()
+    given = dict(re.findall(r'^dict set params (\w+) "([^"]*)"$', config, re.MULTILINE))
+    assert given.items() >= VALUES.items()
+    assert int(given["IF_COUNT"]) * int(given["PORTS_PER_IF"]) == board.macs
+
+
+@needs_checkout
+@pytest.mark.parametrize("width", [64, 128, 512])
+def test_corundums_core_elaborates_with_the_block(width: int, tmp_path: Path) -> None:
+    files = []
+    for path in list_files(assemble("fb2CG-100g"), tmp_path):
+        if path.suffix != ".v" or path.name.startswith(("fpga", "cmac")):
+            continue
+        if _NO_BITS.search(text := path.read_text()):
+            path = tmp_path / path.name
+            path.write_text(_NO_BITS.sub(r"+: (\1 ? \1 : 1)]", text))
+        files.append(path)
+    values = {**VALUES, "IF_COUNT": 2, "AXIS_ETH_DATA_WIDTH": width}
+    options = ["-Wno-fatal", "-Wno-TIMESCALEMOD", *(f"-G{name}={value}" for name, value in values.items())]
+    output = lint_module("mqnic_core_pcie_us", [tmp_path / "hdl"], files, options)
+    lines = [line for line in output.splitlines() if line.startswith("%")]
+    assert "mqnic_core.v" in output  # its own warnings: it was read
+    assert not [line for line in lines if line.startswith("%Error") or "/hdl/olaf_" in line]
+
+
+def test_a_block_of_another_corundum_is_refused() -> None:
+    with pytest.raises(BadInput) as refused:
+        write_block(
+            "module mqnic_app_block (\n    input  wire clk,\n    output wire [1:0] new_tap\n);\n", "0" * 8
+        )
+    assert "has an output new_tap that Olaf does not know" in str(refused.value)
+    assert "has no port s_axis_sync_tx_tdata" in str(refused.value)
+
+
+@pytest.fixture
+def bed() -> Testbed:
+    return testbeds.load_testbed(testbeds.locate_testbed("laptop"), target="corundum")
+
+
+@pytest.mark.parametrize(
+    "board, checkout, output",
+    [
+        (None, "/nowhere", "no board is named"),
+        ("abacus", "/nowhere", "board 'abacus' is not known"),
+        ("AU50-100g", "/nowhere", "has 4 front ports, AU50-100g 2"),
+        ("AU200-100g", "", "set OLAF_CORUNDUM"),
+        ("AU200-100g", "/nowhere", "/nowhere/fpga/app/template/rtl/mqnic_app_block.v: cannot be read"),
+    ],
+)
+def test_a_build_says_what_it_lacks(
+    bed: Testbed, board: str | None, checkout: str, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CHECKOUT, checkout)
+    with pytest.raises(BadInput, match=re.escape(output)):
+        build_testbed(replace(bed, board=board), lambda step: None)
+
+
+def test_a_deployment_is_refused_with_what_it_lacks(bed: Testbed, tmp_path: Path) -> None:
+    (problem,) = TARGET.problems(bed, tmp_path)
+    assert "only builds" in str(problem) and "/dev/mqnic0" in str(problem)
+
+
+def test_vivado_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    vivado = tmp_path / "vivado"
+    vivado.write_text(
+        "#!/bin/sh\nfor last; do :; done\ngrep -q xcu50 $last && echo 'Olaf: no licence for it'\n"
+    )
+    vivado.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert [str(each) for each in ask_vivado("xcu50-fsvh2104-2-e", {})] == [
+        "xcu50-fsvh2104-2-e: no licence for it (see AMD's UG973)"
+    ]
+    vivado.write_text("#!/bin/sh\nexit 3\n")
+    (problem,) = ask_vivado("xcu50-fsvh2104-2-e", {})
+    assert "Vivado ended with 3" in str(problem)
