@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from olafctl.control import devices, shards
@@ -18,6 +18,23 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olafswitch import paths
 from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.host import HostPort, open_host_port
+
+
+def program_devices(running: devices.Programmable, testbed: Testbed) -> None:
+    """Push the pipelines and write all that ``testbed`` wants. Raises OlafError."""
+    with devices.control_devices(running) as sessions:
+        devices.push_pipelines(running, sessions)
+        devices.converge_state(running, sessions, desired_state(testbed))
+
+
+@contextmanager
+def open_hosts(running: Running) -> Iterator[dict[int, HostPort]]:
+    """Open the outside of every front port of what runs, by its number. Raises OlafError."""
+    with ExitStack() as stack:
+        yield {
+            each.number: stack.enter_context(closing(open_host_port(each))) for each in running.attachments
+        }
 
 
 @contextmanager
@@ -34,9 +51,7 @@ def deployed_testbed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
     with lock_deployment(folder):
         try:
             running = target.start(testbed, build, folder, progress)
-            with devices.control_devices(running) as sessions:
-                devices.push_pipelines(running, sessions)
-                devices.converge_state(running, sessions, desired_state(testbed))
+            program_devices(running, testbed)
             shards.balance_shards(running, testbed, testbed.clusters)
             of_root(running.queues).write("mode", Mode.FIFO.number)
             yield running

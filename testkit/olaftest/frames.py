@@ -1,16 +1,22 @@
 """Olaf frames in Python, with gradients as numpy arrays: what experiments send and judge."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from olafctl.membership.model import Host
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, Values, bits_float, float_bits, pack_header, unpack_header
 from olafctl.wire.layouts import FrameType
 
 Gradient = npt.NDArray[np.float32]
+
+
+def endpoint_of(host: Host) -> Endpoint:
+    """Return where a host sends from and is reached."""
+    return Endpoint(host.mac, host.ip, host.udp_port)
 
 
 @dataclass(frozen=True)
@@ -20,13 +26,13 @@ class OlafFrame:
     source: Endpoint
     destination: Endpoint
     frame_type: FrameType
-    flags: int
-    count: int
-    seq: int
-    reward: float
-    gen_time: int
+    flags: int = 0
+    count: int = 1
+    seq: int = 0
+    reward: float = 0.0
+    gen_time: int = 0
     """ns; on the wire modulo 2^48."""
-    gradient: Gradient
+    gradient: Gradient = field(default_factory=lambda: np.empty(0, np.float32))
     status: Values | None = None
     epoch: int = 0
     segment: int = 0

@@ -19,7 +19,7 @@ from olafctl.wire.layouts import FrameType
 from olafswitch.errors import OlafError
 from olafswitch.ports.host import HostPort, open_host_port
 from olaftest.daemon.switch_pair import PairRegisters
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
 RACK = """
 name: rack
@@ -71,8 +71,9 @@ class Rack:
             else Endpoint(server.mac, server.ip, 20300)
         )
         gradient = np.full(16, value, np.float32)
-        source = Endpoint(found.mac, found.ip, found.udp_port)
-        frame = OlafFrame(source, to, FrameType.UPDATE, 0, 1, seq, 0.0, seq, gradient, epoch=epoch)
+        frame = OlafFrame(
+            endpoint_of(found), to, FrameType.UPDATE, 0, 1, seq, 0.0, seq, gradient, epoch=epoch
+        )
         self._ports[found.port].send(frame.encode())
 
     def received(self, port: int) -> tuple[int, int, int, float]:

@@ -33,7 +33,8 @@ from olafctl.wire.control import ControlAction, Reason
 from olafctl.wire.frames import Values, unpack_header
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
+from olaftest.deployment import open_hosts
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import (
     ENGINE,
@@ -121,10 +122,8 @@ class WholeWay:
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeWay]:
     with keep_deployment(_TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
         running = stands.running()
-        hosts = {each.number: open_host_port(each) for each in running.attachments}
-        yield WholeWay(stands.testbed, stands.client, running, hosts)
-        for host in hosts.values():
-            host.close()
+        with open_hosts(running) as hosts:
+            yield WholeWay(stands.testbed, stands.client, running, hosts)
 
 
 def _join_by_wire(whole: WholeWay) -> int:

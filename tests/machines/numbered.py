@@ -16,7 +16,7 @@ from olafctl.targets import testbeds
 from olafctl.wire.frames import Datagram, Endpoint
 from olafctl.wire.layouts import FrameType
 from olafswitch.ports.host import HostPort
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
 _WINDOW = 8
 _PATIENCE = 10.0
@@ -65,7 +65,7 @@ def _make_numbered(worker: Host, server: Host, number: int) -> bytes:
     if number % 2:
         return _make_plain(worker, server, number)
     gradient = np.ones(_VALUES, np.float32)
-    ends = _end_of_host(worker), _end_of_host(server)
+    ends = endpoint_of(worker), endpoint_of(server)
     return OlafFrame(*ends, FrameType.UPDATE, 0, 1, number, 0.0, number, gradient).encode()
 
 
@@ -79,10 +79,6 @@ def _number_of(frame: bytes) -> int:
     if datagram.destination.port == _OTHER_PORT:
         return int.from_bytes(datagram.body[:8], "big")
     return OlafFrame.decode(frame).seq
-
-
-def _end_of_host(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
 
 
 main(Path(sys.argv[1]))

@@ -9,18 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olafctl.control import devices
-from olafctl.control.desired import desired_state
-from olafctl.membership.model import Host, Member
+from olafctl.membership.model import Member
 from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Running, Target
 from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olafswitch.ports.host import HostPort, open_host_port
-from olaftest.frames import OlafFrame
+from olafswitch.ports.host import HostPort
+from olaftest.deployment import open_hosts, program_devices
+from olaftest.frames import OlafFrame, endpoint_of
 
 SOON = 60.0
 """Seconds within which something happens that must."""
@@ -31,20 +29,9 @@ def quietly(step: str) -> None:
     """No progress in tests."""
 
 
-def program(running: Running, bed: Testbed) -> None:
-    """Push both pipelines and write all that ``bed`` wants."""
-    with devices.control_devices(running) as sessions:
-        devices.push_pipelines(running, sessions)
-        devices.converge_state(running, sessions, desired_state(bed))
-
-
-def endpoint(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
-
-
 def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
     """Return a worker's update to the parameter server, or another frame on the same way."""
-    ends = endpoint(worker), endpoint(bed.parameter_servers[0])
+    ends = endpoint_of(worker), endpoint_of(bed.parameter_servers[0])
     return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.ones(16, np.float32)).encode()
 
 
@@ -55,7 +42,7 @@ def started(bed: Testbed, name: str, state: Path, programmed: bool = True) -> It
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         if programmed:
-            program(running, bed)
+            program_devices(running, bed)
         yield running
     finally:
         target.stop(state)
@@ -111,10 +98,8 @@ def live(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Liv
     state = tmp_path_factory.mktemp(built.target.name) / "laptop"
     running = built.target.start(built.testbed, built.build, state, quietly)
     try:
-        program(running, built.testbed)
-        ports = {port.number: open_host_port(port) for port in running.attachments}
-        yield Live(running, built.testbed, state, built.target, ports)
-        for port in ports.values():
-            port.close()
+        program_devices(running, built.testbed)
+        with open_hosts(running) as ports:
+            yield Live(running, built.testbed, state, built.target, ports)
     finally:
         built.target.stop(state)

@@ -12,8 +12,9 @@ import pytest
 from olafctl.network import interfaces
 from olafctl.targets import processes
 from olafswitch.errors import OlafError
+from olaftest.deployment import program_devices
 
-from .conftest import LAPTOP, Built, program, quietly
+from .conftest import LAPTOP, Built, quietly
 
 
 def test_a_start_leaves_only_logs_once_it_is_stopped_and_nothing_where_it_fails(
@@ -47,7 +48,7 @@ def test_killing_any_process_is_noticed_and_start_converges(built: Built, tmp_pa
             psutil.wait_procs([victim], 5.0)
             assert built.target.find(built.testbed, state) is None
             running = built.target.start(built.testbed, built.build, state, quietly)
-            program(running, built.testbed)
+            program_devices(running, built.testbed)
             assert running.alive()
     finally:
         built.target.stop(state)

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from olafctl.control import devices, shards
-from olafctl.control.desired import desired_state
 from olafctl.membership.model import Member
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets import processes, registry
+from olafctl.targets import processes
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.targets.queue_process import SocketShards
 from olafctl.targets.testbeds import load_testbed
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
+from olaftest.deployment import open_hosts
 from olaftest.frames import OlafFrame
 
-from .conftest import SOON, quietly, update
+from .conftest import SOON, started, update
 
 PS, RACK = 1, 2
 _TGKILL = 234 if platform.machine() == "x86_64" else 131
@@ -63,21 +63,10 @@ class ShardBench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShardBench]:
     folder = tmp_path_factory.mktemp("shards")
     bed = load_testbed(folder / "shards.yaml", TEXT)
-    target = registry.get_target("software")
-    state = folder / "state"
-    try:
-        running = target.start(bed, target.build(bed, quietly), state, quietly)
+    with started(bed, "software", folder / "state") as running, open_hosts(running) as ports:
         assert isinstance(running, RunningTwin)
-        with devices.control_devices(running) as sessions:
-            devices.push_pipelines(running, sessions)
-            devices.converge_state(running, sessions, desired_state(bed))
         shards.balance_shards(running, bed, bed.clusters)
-        ports = {port.number: open_host_port(port) for port in running.attachments}
         yield ShardBench(bed, running, running.sharded[bed.root.name], ports)
-        for port in ports.values():
-            port.close()
-    finally:
-        target.stop(state)
 
 
 def test_clusters_are_dealt_out_and_every_update_arrives(bench: ShardBench) -> None:
@@ -141,16 +130,8 @@ def test_virtual_time_is_that_of_one_queue(bench: ShardBench, tmp_path: Path) ->
         TimedFrame(100 * n, RACK, update(bench.bed, worker, n))
         for n, worker in enumerate(4 * bench.bed.workers)
     ]
-    target = registry.get_target("software")
-    state = tmp_path / "one"
-    try:
-        running = target.start(one, target.build(one, quietly), state, quietly)
-        with devices.control_devices(running) as sessions:
-            devices.push_pipelines(running, sessions)
-            devices.converge_state(running, sessions, desired_state(one))
+    with started(one, "software", tmp_path / "one") as running:
         expected = list(running.replay(iter(frames)))
-    finally:
-        target.stop(state)
     assert list(bench.running.replay(iter(frames))) == expected
     assert len(expected) == len(frames)
     bench.send(bench.bed.workers[-1], 9)  # and back to the wall's

@@ -23,9 +23,10 @@ from olafswitch.errors import OlafError
 from olafswitch.ports.host import InterfaceHostPort
 from olafswitch.ports.transport import Transport
 from olaftest.daemon.daemon_process import wait_until
+from olaftest.deployment import program_devices
 from tests.cli.conftest import Run, run, state
 
-from .conftest import LAPTOP, SOON, program, quietly, started, update
+from .conftest import LAPTOP, SOON, quietly, started, update
 
 __all__ = ["run", "state"]
 
@@ -81,7 +82,7 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
         worker.send(frame)
         assert server.receive(SOON) == frame
         again = target.start(bed, target.build(bed, quietly), state, quietly)
-        program(again, bed)
+        program_devices(again, bed)
         worker.send(frame)
         assert server.receive(SOON) == frame
         assert again.stats()["carriers"] == {"1": True, "2": True}
@@ -137,7 +138,7 @@ def test_a_card_without_rules_for_its_queues_gives_frames_by_its_hash(cards: Car
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         assert isinstance(running, RunningTwin)
-        program(running, bed)
+        program_devices(running, bed)
         shards.balance_shards(running, bed, bed.clusters)
         steering = running.sharded[bed.root.name].steering()
         assert sorted(steering) == ["1", "2"]

@@ -13,8 +13,9 @@ from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root
 from olafswitch.errors import OlafError
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import open_hosts
 
 from .conftest import SOON, Live, started, update, why_not
 from .test_transports import KINDS, bed_of
@@ -31,11 +32,8 @@ SHORTEST_OF_AN_INTERFACE = 14
 @pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Live, Transport]]:
     bed, target, state = bed_of(request.param), registry.get_target("twin"), tmp_path / "bed"
-    with started(bed, "twin", state) as running:
-        ports = {port.number: open_host_port(port) for port in running.attachments}
+    with started(bed, "twin", state) as running, open_hosts(running) as ports:
         yield Live(running, bed, state, target, ports), request.param
-        for port in ports.values():
-            port.close()
 
 
 def malformed(live: Live, random: Random) -> bytes:

@@ -17,8 +17,9 @@ from olafswitch.ports import unix
 from olafswitch.ports.host import UnixHostPort, open_host_port
 from olafswitch.ports.pcap import PcapReader, PcapWriter
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import program_devices
 
-from .conftest import LAPTOP, SOON, program, quietly, started, update, why_not
+from .conftest import LAPTOP, SOON, quietly, started, update, why_not
 
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
@@ -131,7 +132,7 @@ def test_a_foreign_capture_is_sent_when_both_pipelines_run(tmp_path: Path) -> No
         found = target.find(bed, state)
         assert found is not None
         assert found.stats()["ports"]["2"]["rx_frames"] == 0
-        program(running, bed)
+        program_devices(running, bed)
         frame = update(bed, bed.workers[0], 1)
         port = open_host_port(running.attachments[1])
         port.send(frame)

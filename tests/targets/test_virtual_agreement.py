@@ -12,9 +12,8 @@ from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 from tests.targets.conftest import started
 
 FRAMES = 1500
@@ -32,15 +31,13 @@ def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
 
     pick, time, made = random.Random(7), 0, list[TimedFrame]()
     server = bed.parameter_servers[0]
-    to = Endpoint(server.mac, server.ip, server.udp_port)
     for seq in range(FRAMES):
         time += pick.choice((0, 20, gap, 3 * gap))
         worker = pick.choice(bed.workers)
-        its = Endpoint(worker.mac, worker.ip, worker.udp_port)
         values = np.full(48, seq + 0.5, np.float32)
         back = pick.random() < 0.2
         kind = FrameType.ACK if back else FrameType.UPDATE
-        ends = (to, its) if back else (its, to)
+        ends = map(endpoint_of, (server, worker) if back else (worker, server))
         frame = OlafFrame(*ends, kind, 0, 1, seq, float(seq % 5), time, values).encode()
         made.append(TimedFrame(time, server.port if back else worker.port, frame))
     return made

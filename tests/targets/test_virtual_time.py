@@ -17,9 +17,9 @@ from olafctl.wire.frames import Datagram, Endpoint
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafswitch.errors import OlafError
 from olafswitch.ports.transport import Transport
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
-from .conftest import Live, endpoint, started, update, why_not
+from .conftest import Live, started, update, why_not
 from .test_transports import bed_of
 
 NS_PER_CYCLE = 4
@@ -57,10 +57,10 @@ def lost(twin: Live, frames: list[TimedFrame]) -> int:
 
 def test_one_source_cannot_flood_the_control_plane(twin: Live) -> None:
     """250 at once and 250 a second of each source go there; what is beyond is dropped and counted."""
-    server = endpoint(twin.testbed.parameter_servers[0])
+    server = endpoint_of(twin.testbed.parameter_servers[0])
 
     def message(worker: int) -> bytes:
-        return Datagram(endpoint(twin.testbed.workers[worker]), server, b"x", CONTROL_TOS).encode()
+        return Datagram(endpoint_of(twin.testbed.workers[worker]), server, b"x", CONTROL_TOS).encode()
 
     flooding, other = message(0), message(1)
     flood = [TimedFrame(index, 2, flooding) for index in range(1000)]
@@ -71,7 +71,7 @@ def test_one_source_cannot_flood_the_control_plane(twin: Live) -> None:
 
 def test_many_sources_at_one_port_cannot_flood_the_control_plane(twin: Live) -> None:
     """500 at once and 200 a second of each port go there, however many they come from."""
-    server = endpoint(twin.testbed.parameter_servers[0])
+    server = endpoint_of(twin.testbed.parameter_servers[0])
 
     def message(number: int) -> bytes:
         ip = IPv4Address("10.77.0.0") + number
@@ -109,9 +109,7 @@ def test_a_narrow_output_merges_and_conserves(twin: Live) -> None:
 
 def test_what_is_sent_may_depend_on_what_has_left(twin: Live) -> None:
     server, worker = twin.testbed.parameter_servers[0], twin.testbed.workers[0]
-    answer = OlafFrame(
-        endpoint(server), endpoint(worker), FrameType.ACK, 0, 1, 1, 0.0, 1, np.zeros(0, np.float32)
-    )
+    answer = OlafFrame(endpoint_of(server), endpoint_of(worker), FrameType.ACK, seq=1, gen_time=1)
     with closing(twin.running.virtual_time()) as session:
         assert session.advance(1000) == Advanced([], None)
         session.arrive(TimedFrame(1000, worker.port, update(twin.testbed, worker, 1)))
@@ -134,8 +132,8 @@ def test_more_than_the_streams_hold_goes_both_ways_in_one_step(twin: Live) -> No
 def wide(live: Live) -> bytes:
     """1500 bytes that bypass the queue, from the uplink to a worker."""
     gradient = np.ones(359, np.float32)
-    ends = endpoint(live.testbed.hosts[0]), endpoint(live.testbed.workers[0])
-    return OlafFrame(*ends, FrameType.INIT, 0, 1, 1, 0.0, 0, gradient).encode()
+    ends = endpoint_of(live.testbed.hosts[0]), endpoint_of(live.testbed.workers[0])
+    return OlafFrame(*ends, FrameType.INIT, seq=1, gradient=gradient).encode()
 
 
 def test_a_wrong_step_ends_the_session_with_the_reason(twin: Live) -> None:

@@ -17,13 +17,14 @@ from olafctl.membership.model import Host, Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import of_root
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, unpack_header
+from olafctl.wire.frames import unpack_header
 from olafctl.wire.layouts import FrameType
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
 from olafswitch.errors import OlafError, Problem
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
 from olaftest.daemon.daemon_process import TIMEOUT, wait_until
-from olaftest.frames import OlafFrame
+from olaftest.deployment import open_hosts
+from olaftest.frames import OlafFrame, endpoint_of
 
 _CLUSTERS = ("red", "green", "blue")
 _MOVERS = 4
@@ -171,13 +172,13 @@ class _Traffic:
         self.stale += left in mover.marks
 
     def _make_ack(self, worker: Host, seq: int) -> None:
-        ends = _end_of_host(self._server), _end_of_host(worker)
+        ends = endpoint_of(self._server), endpoint_of(worker)
         gradient = np.zeros(_VALUES, np.float32)
         with self._sending:
-            self._host.send(OlafFrame(*ends, FrameType.ACK, 0, 1, seq, 0.0, 0, gradient).encode())
+            self._host.send(OlafFrame(*ends, FrameType.ACK, seq=seq, gradient=gradient).encode())
 
     def _send_updates(self, end: _End) -> None:
-        ends = _end_of_host(end.worker), _end_of_host(self._server)
+        ends = endpoint_of(end.worker), endpoint_of(self._server)
         gradient = np.ones(_VALUES, np.float32)
         frames = [
             OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode()
@@ -248,18 +249,11 @@ class _Traffic:
 @contextmanager
 def _run_traffic(twin: KeptTwin) -> Iterator[_Traffic]:
     running, bed = twin.running(), testbeds.load_testbed("moves.yaml", _TESTBED)
-    hosts = {each.number: open_host_port(each) for each in running.attachments}
     [server] = bed.parameter_servers
-    traffic = _Traffic(
-        [_End(worker, hosts[worker.port]) for worker in bed.workers], server, hosts[server.port]
-    )
-    try:
-        yield traffic
-    finally:
-        traffic.finish_sending(lambda: of_root(running.queues).read_all()["resident_updates"] == 0)
-        for host in hosts.values():
-            host.close()
-
-
-def _end_of_host(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
+    with open_hosts(running) as hosts:
+        ends = [_End(worker, hosts[worker.port]) for worker in bed.workers]
+        traffic = _Traffic(ends, server, hosts[server.port])
+        try:
+            yield traffic
+        finally:
+            traffic.finish_sending(lambda: of_root(running.queues).read_all()["resident_updates"] == 0)

@@ -7,8 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.control import devices, shards
-from olafctl.control.desired import desired_state
+from olafctl.control import shards
 from olafctl.queue.registers import BY_NAME, QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
 from olafctl.targets import deployment
@@ -23,6 +22,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.agent import serve_devices
+from olaftest.deployment import program_devices
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,7 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
             {each.name: _Registers(engine.registers(n)) for n, each in enumerate(testbed.engines)},
             {testbed.root.name: _Shards(engine)} if testbed.shards > 1 else {},
         )
-        with devices.control_devices(running) as sessions:
-            devices.push_pipelines(running, sessions)
-            devices.converge_state(running, sessions, desired_state(testbed))
+        program_devices(running, testbed)
         shards.balance_shards(running, testbed, testbed.clusters)
         for place in range(len(queues)):
             engine.registers(place).write("mode", Mode.FIFO.number)

@@ -16,23 +16,19 @@ from random import Random
 import numpy as np
 import psutil
 
-from olafctl.control import devices
-from olafctl.control.desired import desired_state
-from olafctl.membership.model import Host
 from olafctl.network import interfaces, ip
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import engine_processes
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
 from olafswitch.ports.transport import Transport
-from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.deployment import deployed_testbed, open_hosts, program_devices
+from olaftest.frames import OlafFrame, endpoint_of
 
 _SECONDS = 60.0
 _QUIET = 0.2
@@ -158,22 +154,16 @@ class _Bench:
         bed = replace(self._testbed, target="software")
         target = registry.get_target(bed.target)
         self._running = target.start(bed, target.build(bed, self._progress), self._state, self._progress)
-        with devices.control_devices(self._running) as sessions:
-            devices.push_pipelines(self._running, sessions)
-            devices.converge_state(self._running, sessions, desired_state(bed))
+        program_devices(self._running, bed)
 
     @contextmanager
     def _connected_host(self) -> Iterator[None]:
-        self._hosts = {port.number: open_host_port(port) for port in self._running.attachments}
-        try:
+        with open_hosts(self._running) as self._hosts:
             yield
-        finally:
-            for host in self._hosts.values():
-                host.close()
 
     def _make_update(self, worker: int) -> bytes:
         member = self._testbed.workers[worker]
-        ends = _endpoint_of(member), _endpoint_of(self._ps)
+        ends = endpoint_of(member), endpoint_of(self._ps)
         self._seq += 1
         ones = np.ones(48, np.float32)
         return OlafFrame(*ends, FrameType.UPDATE, 0, 1, self._seq, 1.0, self._seq, ones).encode()
@@ -225,10 +215,6 @@ class _Bench:
         accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
         if now["in_updates"] != accounted + sum(now[each] for each in DISPOSITIONS):
             raise _wrong_frames(name, f"the counters do not add up: {now}")
-
-
-def _endpoint_of(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
 
 
 def _wrong_frames(name: str, what: str) -> OlafError:

@@ -71,11 +71,7 @@ def encode_update(worker: int, size: int) -> bytes:
         source=Endpoint("02:00:00:00:00:01", IPv4Address(_WORKER_NET + worker), UDP_PORT),
         destination=_SERVER,
         frame_type=FrameType.UPDATE,
-        flags=0,
-        count=1,
         seq=1,
-        reward=0.0,
-        gen_time=0,
         gradient=np.zeros((size - GRADIENT_OFFSET) // 4, np.float32),
     )
     return frame.encode()

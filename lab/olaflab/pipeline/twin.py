@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from olafctl.membership.model import Host, Member
+from olafctl.membership.model import Member
 from olafctl.network import interfaces, ip
 from olafctl.network.interfaces import cables_of
 from olafctl.queue.registers import DISPOSITIONS
@@ -21,13 +21,12 @@ from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafswitch.errors import BadInput, Problem
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
 from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
 _QUEUE_PROCESS = "olafctl.targets.bmv2.process"
 
@@ -93,7 +92,7 @@ def encode_updates(
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
         raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
-    ends = [_endpoint_of(worker or testbed.workers[0]), _endpoint_of(testbed.parameter_servers[0])]
+    ends = [endpoint_of(worker or testbed.workers[0]), endpoint_of(testbed.parameter_servers[0])]
     if kind is FrameType.ACK:
         ends.reverse()
     gradient = np.ones(values, np.float32)
@@ -243,7 +242,3 @@ def why_no_veth(running: Running) -> str | None:
         return reason
     others = [port for port in running.attachments if port.transport is not Transport.VETH]
     return f"port {others[0].number} is {others[0].transport}" if others else None
-
-
-def _endpoint_of(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)

@@ -29,8 +29,9 @@ from olafctl.wire.frames import Datagram, Endpoint, pack_header, unpack_header
 from olaflab.daemon.chaos import create_cluster
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
 from olafswitch.errors import OlafError
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
 from olaftest.daemon.daemon_process import TIMEOUT, wait_until
+from olaftest.deployment import open_hosts
 
 pytestmark = pytest.mark.slow
 TESTBED = """
@@ -63,10 +64,8 @@ def twin() -> Iterator[KeptTwin]:
 
 @pytest.fixture(scope="module")
 def hosts(twin: KeptTwin) -> Iterator[dict[int, HostPort]]:
-    found = {each.number: open_host_port(each) for each in twin.running().attachments}
-    yield found
-    for host in found.values():
-        host.close()
+    with open_hosts(twin.running()) as found:
+        yield found
 
 
 def test_hostile_messages_change_nothing(twin: KeptTwin, hosts: dict[int, HostPort]) -> None:

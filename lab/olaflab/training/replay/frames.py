@@ -15,7 +15,7 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType, HeaderLayout
 from olaflab.training.replay.trace import GradientBlocks, ReplaySchedule, Trace
 from olafswitch.errors import BadInput, OlafError, Problem
-from olaftest.frames import Gradient, OlafFrame
+from olaftest.frames import Gradient, OlafFrame, endpoint_of
 
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
@@ -163,14 +163,9 @@ def _encode_headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes
     server = testbed.parameter_servers[0]
     epoch = testbed.cluster_of(worker).epoch
     frame = OlafFrame(
-        source=Endpoint(worker.mac, worker.ip, worker.udp_port),
+        source=endpoint_of(worker),
         destination=Endpoint(server.mac, server.ip, testbed.udp_port),
         frame_type=FrameType.UPDATE,
-        flags=0,
-        count=1,
-        seq=0,
-        reward=0.0,
-        gen_time=0,
         gradient=np.zeros((frame_bytes - layouts.GRADIENT_OFFSET) // 4, dtype=np.float32),
         epoch=epoch,
     )
