@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -33,6 +33,7 @@ from olafctl.wire.modes import Mode
 from olafswitch.p4runtime.entities import TableEntry
 from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
+from olaftest.queue.registers import configured
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -251,19 +252,9 @@ class Live:
     @contextmanager
     def configured(self, *clusters: Cluster, **values: Any) -> Iterator[None]:
         """Inside, the indices of ``clusters`` have other settings; all that merge, when none is given."""
-        registers = self.registers
-        before = registers.settings()
-        chosen = clusters or self.merging
-        try:
-            for part in before:
-                for cluster in chosen:
-                    first, last = max(part.first, cluster.first), min(part.last, last_index(cluster))
-                    if first <= last:
-                        registers.configure(first, last, replace(part.settings, **values))
+        spans = [(each.first, last_index(each)) for each in clusters or self.merging]
+        with configured(self.registers, spans, **values):
             yield
-        finally:
-            for part in before:
-                registers.configure(part.first, part.last, part.settings)
 
     @contextmanager
     def counting(self, engine: str = "") -> Iterator[Counted]:

@@ -1,20 +1,17 @@
 """Rounds over several engines (iSwitch §3.4): each sums up its own members, the top one broadcasts."""
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 
 import pytest
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Packet
 
 from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput
-from tests.packets.frames import Got, Gradient, at, contribution, gradient
-from tests.packets.live import Arrivals, Live
+from tests.packets.frames import Gradient, gradient
+from tests.packets.live import Live
+from tests.packets.test_rounds import contributions, results
 
 
 @pytest.fixture
@@ -25,15 +22,6 @@ def cluster(tree: Live) -> Cluster:
         if candidate.mode is Mode.ISWITCH and topology.is_spread(candidate):
             return candidate
     pytest.skip("needs a cluster of mode iswitch with workers at several engines")
-
-
-def sent_by(
-    tree: Live, workers: Sequence[Member], round_: int, segment: int = 0
-) -> list[tuple[Member, Packet]]:
-    return [
-        (worker, contribution(tree, worker, gradient(worker.number, 64), round_, segment))
-        for worker in workers
-    ]
 
 
 def total(tree: Live, cluster: Cluster) -> Gradient:
@@ -64,29 +52,12 @@ def from_below(tree: Live, cluster: Cluster) -> list[Member]:
     return sorted(cluster.workers, key=lambda worker: order.index(topology.home(worker)))
 
 
-def results(tree: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
-    """Return the results that arrived, after checking that exactly the members got each of them."""
-    per_member = [at(arrived, worker) for worker in cluster.workers]
-    assert {len(got) for got in per_member} == {len(per_member[0])}
-    assert sum(len(frames) for frames in arrived.values()) == sum(map(len, per_member))
-    for worker, got in zip(cluster.workers, per_member, strict=True):
-        for each in got:
-            frame = each.ether
-            assert (frame[IP].src, frame[IP].dst) == (str(tree.engine.ip), str(worker.ip))
-            assert (frame[UDP].sport, frame[UDP].dport) == (tree.testbed.udp_port, worker.udp_port)
-            assert each.values.tobytes() == got[0].values.tobytes()
-            rebuilt = frame.copy()
-            del rebuilt[IP].chksum
-            assert Ether(bytes(rebuilt))[IP].chksum == frame[IP].chksum
-    return per_member[0]
-
-
 def test_each_engine_sums_up_its_members_and_the_root_broadcasts(tree: Live, cluster: Cluster) -> None:
     """A child's result goes to its parent as one contribution; the root's goes down to every member."""
     topology = Topology(tree.testbed)
     with ExitStack() as stack:
         counted = {name: stack.enter_context(tree.counting(name)) for name in tree.queues}
-        arrived = tree.exchange(*sent_by(tree, from_below(tree, cluster), 7))
+        arrived = tree.exchange(*contributions(tree, from_below(tree, cluster), 7))
     [result] = results(tree, cluster, arrived)
     header = result.olaf
     assert result.values.tobytes() == total(tree, cluster).tobytes()
@@ -105,7 +76,7 @@ def test_only_complete_rounds_from_below_go_up(tree: Live, cluster: Cluster) -> 
     missing, *others = from_below(tree, cluster)
     late = topology.home(missing)
     with tree.counting(top) as counted:
-        assert tree.exchange(*sent_by(tree, others, 1)) == {}
+        assert tree.exchange(*contributions(tree, others, 1)) == {}
     own = sum(topology.home(worker) == top for worker in others)
     complete = [
         child
@@ -113,16 +84,16 @@ def test_only_complete_rounds_from_below_go_up(tree: Live, cluster: Cluster) -> 
         if topology.members_below(child, cluster) and child not in topology.path_up(late)
     ]
     assert counted["in_updates"] == own + len(complete)
-    assert len(results(tree, cluster, tree.exchange(*sent_by(tree, [missing], 1)))) == 1
+    assert len(results(tree, cluster, tree.exchange(*contributions(tree, [missing], 1)))) == 1
 
 
 def test_a_repeated_contribution_stops_at_its_own_engine(tree: Live, cluster: Cluster) -> None:
     topology = Topology(tree.testbed)
     worker = from_below(tree, cluster)[0]
     with tree.counting(topology.home(worker)) as counted:
-        assert tree.exchange(*sent_by(tree, [worker, worker], 3)) == {}
+        assert tree.exchange(*contributions(tree, [worker, worker], 3)) == {}
         rest = [member for member in from_below(tree, cluster) if member != worker]
-        [result] = results(tree, cluster, tree.exchange(*sent_by(tree, rest, 3)))
+        [result] = results(tree, cluster, tree.exchange(*contributions(tree, rest, 3)))
     assert counted["dropped_duplicate"] == 1
     assert result.values.tobytes() == total(tree, cluster).tobytes()
 
@@ -131,7 +102,7 @@ def test_segments_of_a_round_finish_by_themselves(tree: Live, cluster: Cluster) 
     members = from_below(tree, cluster)
     quota = min(engine.slots for engine in tree.testbed.engines)
     with tree.settings(*tree.queues, accumulate_quota=quota):
-        first, second = (sent_by(tree, members, 4, segment) for segment in (0, 1))
+        first, second = (contributions(tree, members, 4, segment) for segment in (0, 1))
         assert tree.exchange(*first[:-1], *second[:-1]) == {}
         [late] = results(tree, cluster, tree.exchange(second[-1]))
         [early] = results(tree, cluster, tree.exchange(first[-1]))
@@ -141,10 +112,10 @@ def test_segments_of_a_round_finish_by_themselves(tree: Live, cluster: Cluster) 
 
 def test_reset_discards_the_partial_sums_of_every_engine(tree: Live, cluster: Cluster) -> None:
     members = from_below(tree, cluster)
-    assert tree.exchange(*sent_by(tree, members[:1] + members[-1:], 5)) == {}
+    assert tree.exchange(*contributions(tree, members[:1] + members[-1:], 5)) == {}
     tree.ask("Reset", cluster=cluster.name, segment=None)
     assert {registers.read("accumulating") for registers in tree.queues.values()} == {0}
-    [result] = results(tree, cluster, tree.exchange(*sent_by(tree, members, 5)))
+    [result] = results(tree, cluster, tree.exchange(*contributions(tree, members, 5)))
     assert result.values.tobytes() == total(tree, cluster).tobytes()
 
 

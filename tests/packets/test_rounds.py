@@ -1,6 +1,6 @@
 """iSwitch's synchronous aggregation (iSwitch §3): rounds of one contribution of each member, exactly once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -32,8 +32,19 @@ def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
             assert frame[IP].src == str(live.engine.ip)
             assert (frame[UDP].sport, frame[UDP].dport) == (live.testbed.udp_port, worker.udp_port)
             assert frame[IP].chksum == Ether(bytes(_without_checksum(frame)))[IP].chksum
-    assert len({bytes(got.olaf) for member in per_member for got in member}) <= len(per_member[0])
+    payloads = {bytes(got.ether[UDP].payload) for member in per_member for got in member}
+    assert len(payloads) <= len(per_member[0])
     return per_member[0]
+
+
+def contributions(
+    live: Live, workers: Sequence[Member], round_: int, segment: int = 0
+) -> list[tuple[Member, Packet]]:
+    """Return contributions to one round, whose values are known by the member."""
+    return [
+        (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
+        for worker in workers
+    ]
 
 
 def test_the_sum_of_a_round_is_broadcast_to_exactly_the_members(live: Live) -> None:
@@ -62,9 +73,9 @@ def test_the_sum_of_a_round_is_broadcast_to_exactly_the_members(live: Live) -> N
 def test_nothing_leaves_before_the_last_contribution(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     *others, last = cluster.workers
-    assert live.exchange(*_all(live, others, 1)) == {}
+    assert live.exchange(*contributions(live, others, 1)) == {}
     assert live.registers.read("accumulating") == 1
-    [result] = results(live, cluster, live.exchange(*_all(live, [last], 1)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, [last], 1)))
     assert result.olaf.count == len(cluster.workers)
     assert live.registers.read("accumulating") == 0
 
@@ -73,27 +84,27 @@ def test_a_repeated_contribution_is_counted_and_not_added(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     first, *others = cluster.workers
     with live.counting() as counted:
-        assert live.exchange(*_all(live, [first, first], 1)) == {}
-        [result] = results(live, cluster, live.exchange(*_all(live, others, 1)))
+        assert live.exchange(*contributions(live, [first, first], 1)) == {}
+        [result] = results(live, cluster, live.exchange(*contributions(live, others, 1)))
     assert counted["dropped_duplicate"] == 1
     assert result.values.tobytes() == _sum(cluster).tobytes()
 
 
 def test_a_contribution_to_a_finished_round_is_not_added(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    results(live, cluster, live.exchange(*_all(live, cluster.workers, 1)))
+    results(live, cluster, live.exchange(*contributions(live, cluster.workers, 1)))
     with live.counting() as counted:
-        assert live.exchange(*_all(live, [cluster.workers[0]], 1)) == {}
+        assert live.exchange(*contributions(live, [cluster.workers[0]], 1)) == {}
     assert counted["dropped_late"] == 1
-    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 2)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers, 2)))
     assert (result.olaf.seq, result.values.tobytes()) == (2, _sum(cluster).tobytes())
 
 
 def test_a_newer_round_replaces_one_that_is_never_finished(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     with live.counting() as counted:
-        assert live.exchange(*_all(live, cluster.workers[:1], 1)) == {}
-        [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 2)))
+        assert live.exchange(*contributions(live, cluster.workers[:1], 1)) == {}
+        [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers, 2)))
     assert counted["dropped_superseded"] == 1
     assert (result.olaf.seq, result.values.tobytes()) == (2, _sum(cluster).tobytes())
 
@@ -102,13 +113,13 @@ def test_rounds_count_on_beyond_their_largest_number(live: Live) -> None:
     """Rounds are compared as serial numbers: 0 follows 2^32 - 1."""
     cluster = live.round_cluster(workers=2)
     for round_ in (2**32 - 1, 0):
-        [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, round_)))
+        [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers, round_)))
         assert result.olaf.seq == round_
 
 
 def test_fbcast_releases_the_partial_sum_now(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    live.exchange(*_all(live, cluster.workers[:1], 3))
+    live.exchange(*contributions(live, cluster.workers[:1], 3))
     with live.counting() as counted:
         live.ask("FBcast", cluster=cluster.name, segment=0)
     [result] = results(live, cluster, live.arrivals())
@@ -125,27 +136,27 @@ def test_fbcast_of_nothing_does_nothing(live: Live) -> None:
 
 def test_reset_discards_the_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    live.exchange(*_all(live, cluster.workers[:1], 1))
+    live.exchange(*contributions(live, cluster.workers[:1], 1))
     with live.counting() as counted:
         live.ask("Reset", cluster=cluster.name, segment=None)
     assert counted["dropped_reset"] == 1
-    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 1)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers, 1)))
     assert result.values.tobytes() == _sum(cluster).tobytes()
 
 
 def test_reset_forgets_the_finished_round(live: Live) -> None:
     """No member has its result: their contributions, sent again, make it again."""
     cluster = live.round_cluster(workers=2)
-    live.exchange(*_all(live, cluster.workers, 5))
+    live.exchange(*contributions(live, cluster.workers, 5))
     live.ask("Reset", cluster=cluster.name, segment=0)
-    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 5)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers, 5)))
     assert (result.olaf.seq, result.values.tobytes()) == (5, _sum(cluster).tobytes())
 
 
 def test_set_h_while_accumulating_releases_what_is_enough(live: Live) -> None:
     cluster = live.round_cluster(workers=3)
     count = len(cluster.workers)
-    live.exchange(*_all(live, cluster.workers[:-1], 1))
+    live.exchange(*contributions(live, cluster.workers[:-1], 1))
     try:
         live.ask("SetThreshold", cluster=cluster.name, threshold=count - 1)
         [result] = results(live, cluster, live.arrivals())
@@ -165,15 +176,15 @@ def test_an_h_that_no_round_can_have_is_refused(live: Live, beyond: int) -> None
 def test_a_halted_cluster_keeps_its_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     first, *others = cluster.workers
-    live.exchange(*_all(live, [first], 1))
+    live.exchange(*contributions(live, [first], 1))
     with live.counting() as counted, _halted(live, cluster):
         for worker in cluster.workers:
             assert unpack_header(control.HALT, live.next_message(worker))["halted"] == 1
-        assert live.exchange(*_all(live, others, 1)) == {}
+        assert live.exchange(*contributions(live, others, 1)) == {}
     assert counted["dropped_halted"] == len(others)
     for worker in cluster.workers:
         assert unpack_header(control.HALT, live.next_message(worker))["halted"] == 0
-    [result] = results(live, cluster, live.exchange(*_all(live, others, 1)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, others, 1)))
     assert result.values.tobytes() == _sum(cluster).tobytes()
 
 
@@ -217,9 +228,9 @@ def test_segments_of_a_round_finish_by_themselves(live: Live) -> None:
     cluster = live.round_cluster(workers=2, segments=2)
     *others, last = cluster.workers
     with live.settings(accumulate_quota=live.testbed.root.slots):
-        assert live.exchange(*_all(live, others, 1, 0), *_all(live, others, 1, 1)) == {}
-        [second] = results(live, cluster, live.exchange(*_all(live, [last], 1, 1)))
-        [first] = results(live, cluster, live.exchange(*_all(live, [last], 1, 0)))
+        assert live.exchange(*contributions(live, others, 1, 0), *contributions(live, others, 1, 1)) == {}
+        [second] = results(live, cluster, live.exchange(*contributions(live, [last], 1, 1)))
+        [first] = results(live, cluster, live.exchange(*contributions(live, [last], 1, 0)))
     assert (first.olaf.segment, second.olaf.segment) == (0, 1)
     assert first.values.tobytes() == second.values.tobytes() == _sum(cluster).tobytes()
 
@@ -228,7 +239,9 @@ def test_rounds_never_take_more_slots_than_their_quota(live: Live) -> None:
     cluster = live.round_cluster(workers=2, segments=2)
     with live.settings(accumulate_quota=1):
         with live.counting() as counted:
-            sent = [frame for segment in (0, 1) for frame in _all(live, cluster.workers[:1], 1, segment)]
+            sent = [
+                frame for segment in (0, 1) for frame in contributions(live, cluster.workers[:1], 1, segment)
+            ]
             assert live.exchange(*sent) == {}
         assert (counted["appended"], counted["dropped_quota"]) == (1, 1)
         worker = live.cluster(1).workers[0]
@@ -241,18 +254,18 @@ def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     first, second = live.cluster(2).workers[:2]
     one, other = gradient(21), gradient(22)
-    live.exchange(*_all(live, cluster.workers[:-1], 1))
+    live.exchange(*contributions(live, cluster.workers[:-1], 1))
     with live.held():
         live.exchange((first, update(live, first, one)), (second, update(live, second, other)))
     [merged] = at(live.arrivals(), live.server)
     assert merged.values.tobytes() == (one + other).tobytes()
-    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers[-1:], 1)))
+    [result] = results(live, cluster, live.exchange(*contributions(live, cluster.workers[-1:], 1)))
     assert result.values.tobytes() == _sum(cluster).tobytes()
 
 
 def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    live.exchange(*_all(live, cluster.workers[:1], 1))
+    live.exchange(*contributions(live, cluster.workers[:1], 1))
     with live.counting() as counted, live.configured(cluster, mode=Mode.OLAF, threshold=1):
         pass
     assert counted["dropped_reset"] == 1
@@ -265,16 +278,6 @@ def test_a_command_beyond_the_indices_is_refused(live: Live) -> None:
     with pytest.raises(OlafError, match=f"0 … {indices - 1}"):
         live.registers.command(Command.RESET, 0, indices)
     assert live.registers.settings() == before
-
-
-def _all(
-    live: Live, workers: list[Member] | tuple[Member, ...], round_: int, segment: int = 0
-) -> list[tuple[Member, Packet]]:
-    """Contributions to one round, whose values are known by the member."""
-    return [
-        (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
-        for worker in workers
-    ]
 
 
 def _sum(cluster: Cluster) -> Gradient:

@@ -1,13 +1,14 @@
 """The staleness rule: updates of older weights weigh less, and those beyond a bound are dropped."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
 
 from olafctl.membership.model import Member
 from olafctl.wire.layouts import Flag
+from olaftest.queue.registers import configured
 from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import Live
 from tests.packets.test_sources import other_ports
@@ -78,21 +79,13 @@ def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
         pytest.skip("needs a worker behind an engine that is not the root")
     cluster = tree.testbed.cluster_of(worker)
     names = [engine.name for engine in tree.testbed.engines]
-    before = {name: tree.queues[name].settings() for name in names}
-    with tree.settings(*names, stale_shifts_low=SHIFTS):
-        try:
-            for name in names:
-                [old] = [part for part in before[name] if part.first <= cluster.first <= part.last]
-                changed = {"stale_enable": 1, "stale_bound": 6 if name != names[0] else 2}
-                settings = type(old.settings)(**{**vars(old.settings), **changed})
-                tree.queues[name].configure(cluster.first, cluster.first, settings)
-            inform(tree, worker, weights_version=NEWEST)
-            sent = update(tree, worker, gradient(2), weights_version=NEWEST - 5)
-            [got] = at(tree.exchange((worker, sent)), tree.server)
-        finally:
-            for name in names:
-                for part in before[name]:
-                    tree.queues[name].configure(part.first, part.last, part.settings)
+    with tree.settings(*names, stale_shifts_low=SHIFTS), ExitStack() as stack:
+        for name in names:
+            ruled = {"stale_enable": 1, "stale_bound": 6 if name != names[0] else 2}
+            stack.enter_context(configured(tree.queues[name], [(cluster.first,) * 2], **ruled))
+        inform(tree, worker, weights_version=NEWEST)
+        sent = update(tree, worker, gradient(2), weights_version=NEWEST - 5)
+        [got] = at(tree.exchange((worker, sent)), tree.server)
     assert got.values.tobytes() == (gradient(2) * np.float32(0.25)).tobytes()
 
 

@@ -37,9 +37,10 @@ def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
         values = np.full(48, seq + 0.5, np.float32)
         back = pick.random() < 0.2
         kind = FrameType.ACK if back else FrameType.UPDATE
-        ends = map(endpoint_of, (server, worker) if back else (worker, server))
+        source, to = (server, worker) if back else (worker, server)
+        ends = endpoint_of(source), endpoint_of(to)
         frame = OlafFrame(*ends, kind, 0, 1, seq, float(seq % 5), time, values).encode()
-        made.append(TimedFrame(time, server.port if back else worker.port, frame))
+        made.append(TimedFrame(time, source.port, frame))
     return made
 
 

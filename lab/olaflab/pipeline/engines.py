@@ -2,14 +2,13 @@
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.control import shards
-from olafctl.queue.registers import BY_NAME, QueueRegisters
-from olafctl.queue.settings import Ranges, of_all
+from olafctl.queue.registers import BY_NAME
 from olafctl.targets import deployment
 from olafctl.targets.engine.engine import PipelineEngine, load_library
 from olafctl.targets.interface import Build, TargetDevice
@@ -23,6 +22,7 @@ from olafswitch.engine.device import EngineSwitch
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.agent import serve_devices
 from olaftest.deployment import program_devices
+from olaftest.queue.registers import LoneRegisters
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,6 @@ class Stages:
     vnp4_2: float
     rest: float
     whole: float
-
-
-class _Registers(QueueRegisters):
-    """As a running target has them."""
-
-    def __init__(self, own: QueueRegisters) -> None:
-        super().__init__(own._read, own._write)
-        self._own = own
-        self.permit: Callable[[], None] = lambda: None
-
-    def elect(self, election_id: int | None) -> None:
-        """Accept any: the target has no other controller."""
-
-    def settings(self) -> Ranges:
-        return of_all(self._own)
 
 
 class _Shards:
@@ -71,7 +56,7 @@ class _Shards:
 @dataclass(frozen=True)
 class _Running:
     devices: Sequence[TargetDevice]
-    queues: Mapping[str, _Registers]
+    queues: Mapping[str, LoneRegisters]
     sharded: Mapping[str, _Shards]
 
 
@@ -132,7 +117,7 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         stack.callback(agent.stop)
         running = _Running(
             [replace(device, address=agent.address) for device in found],
-            {each.name: _Registers(engine.registers(n)) for n, each in enumerate(testbed.engines)},
+            {each.name: LoneRegisters(engine.registers(n)) for n, each in enumerate(testbed.engines)},
             {testbed.root.name: _Shards(engine)} if testbed.shards > 1 else {},
         )
         program_devices(running, testbed)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from olaf.experience import CUT, GOES_ON, TERMINATED, advantages
 
 from olaflab.training import network
 
@@ -41,15 +42,18 @@ def collect_episodes(
     views = network.split_layers(parameters)
     played = [_play_episode(environment, views, random) for _ in range(episodes)]
     columns = [np.concatenate(column) for column in zip(*(rows for rows, _ in played), strict=True)]
-    observations, actions, log_probabilities, advantages, returns = columns
-    return Experience(
-        observations=observations,
-        actions=actions,
-        log_probabilities=log_probabilities,
-        advantages=advantages,
-        returns=returns,
-        mean_reward=float(np.mean([total for _, total in played])),
-    )
+    observations, actions, log_probabilities, gained, returns = columns
+    reward = float(np.mean([total for _, total in played]))
+    return Experience(observations, actions, log_probabilities, gained, returns, reward)
+
+
+def sample_action(views: list[Any], observation: Any, random: np.random.Generator) -> tuple[int, Any, Any]:
+    """Draw an action from the policy; return it with its probability, and the observation's value."""
+    preferences, value = network.evaluate_network(views, observation, np.tanh)
+    weights = np.exp(preferences - preferences.max())
+    ladder = np.cumsum(weights)
+    action = min(int(np.searchsorted(ladder, random.random() * ladder[-1])), network.ACTIONS - 1)
+    return action, weights[action] / ladder[-1], value
 
 
 def _play_episode(
@@ -58,38 +62,24 @@ def _play_episode(
     observation, _ = environment.reset(seed=int(random.integers(1 << 31)))
     observations, actions, chances, values, rewards = [], [], [], [], []
     while True:
-        preferences, value = network.evaluate_network(views, observation, np.tanh)
-        weights = np.exp(preferences - preferences.max())
-        ladder = np.cumsum(weights)
-        action = min(int(np.searchsorted(ladder, random.random() * ladder[-1])), network.ACTIONS - 1)
+        action, chance, value = sample_action(views, observation, random)
         observations.append(observation)
         actions.append(action)
-        chances.append(weights[action] / ladder[-1])
+        chances.append(chance)
         values.append(float(value))
         observation, reward, ended, cut, _ = environment.step(action)
         rewards.append(float(reward))
         if ended or cut:
             break
-    last = 0.0 if ended else float(network.evaluate_network(views, observation, np.tanh)[1])
-    advantages = _estimate_advantages(np.array(rewards) * REWARD_SCALE, np.array([*values, last]))
+    ends, after = np.full(len(values), GOES_ON), np.zeros(len(values))
+    ends[-1] = TERMINATED if ended else CUT
+    after[-1] = network.evaluate_network(views, observation, np.tanh)[1]
+    gained = advantages(np.array(rewards) * REWARD_SCALE, values, ends, after, DISCOUNT, TRACE_DECAY)
     rows = (
         np.array(observations, dtype=np.float32),
         np.array(actions, dtype=np.int64),
         np.log(np.array(chances, dtype=np.float32)),
-        advantages.astype(np.float32),
-        (advantages + values).astype(np.float32),
+        gained.astype(np.float32),
+        (gained + values).astype(np.float32),
     )
     return rows, sum(rewards)
-
-
-def _estimate_advantages(
-    rewards: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Generalised advantage estimation; ``values`` has one more entry, the last state's."""
-    surprise = rewards + DISCOUNT * values[1:] - values[:-1]
-    advantages = np.empty_like(surprise)
-    total = 0.0
-    for step in range(len(surprise) - 1, -1, -1):
-        total = surprise[step] + DISCOUNT * TRACE_DECAY * total
-        advantages[step] = total
-    return advantages

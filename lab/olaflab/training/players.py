@@ -41,14 +41,9 @@ class ActorPlayer:
             if self._seen is None:
                 self._seen, _ = self._environment.reset(seed=int(self._random.integers(1 << 31)))
                 self._score = 0.0
-            preferences, value = network.evaluate_network(views, self._seen, np.tanh)
-            weight = np.exp(preferences - preferences.max())
-            ladder = np.cumsum(weight)
-            action = min(
-                int(np.searchsorted(ladder, self._random.random() * ladder[-1])), network.ACTIONS - 1
-            )
+            action, chance, value = experience.sample_action(views, self._seen, self._random)
             rows["obs"][step], rows["action"][step], rows["value"][step] = self._seen, action, value
-            rows["chance"][step] = np.log(weight[action] / ladder[-1])
+            rows["chance"][step] = np.log(chance)
             self._seen, reward, ended, cut, _ = self._environment.step(action)
             rows["reward"][step], rows["after"][step], rows["score"][step] = reward, 0.0, np.nan
             self._score += float(reward)

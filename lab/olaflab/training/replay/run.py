@@ -24,6 +24,7 @@ from olaflab.training.replay.frames import (
 )
 from olaflab.training.replay.trace import GradientBlocks, Indices, ReplaySchedule, Trace
 from olafswitch.errors import BadInput, Problem
+from olaftest.queue.registers import configured
 
 
 @dataclass(frozen=True)
@@ -274,20 +275,11 @@ def _read_counters(running: InVirtualTime) -> dict[str, int]:
 
 @contextmanager
 def _configured(registers: Registers, testbed: Testbed, mode: Mode, rate_now: int) -> Iterator[None]:
-    rate, settings = registers.read("rate"), registers.settings()
-    try:
-        registers.write("rate", rate_now)
-        for cluster in asynchronous_clusters(testbed):
-            last = cluster.first + cluster.segments - 1
-            for part in settings:
-                if part.first <= last and cluster.first <= part.last:
-                    registers.configure(
-                        max(part.first, cluster.first),
-                        min(part.last, last),
-                        replace(part.settings, mode=mode, halted=False),
-                    )
-        yield
-    finally:
-        registers.write("rate", rate)
-        for part in settings:
-            registers.configure(part.first, part.last, part.settings)
+    rate = registers.read("rate")
+    spans = [(each.first, each.first + each.segments - 1) for each in asynchronous_clusters(testbed)]
+    with configured(registers, spans, mode=mode, halted=False):
+        try:
+            registers.write("rate", rate_now)
+            yield
+        finally:
+            registers.write("rate", rate)

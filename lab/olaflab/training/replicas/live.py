@@ -1,14 +1,12 @@
 """Replicas as processes with kernel sockets, each in its host's namespace; SIGKILL ends one of them."""
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from contextlib import closing, suppress
+from multiprocessing.connection import Connection
 
 import numpy as np
+from olaf.elastic.children import Children, Gone
 from olaf.errors import OlafError as SdkError
 from olaf.transport.udp import UdpPort
 
@@ -39,10 +37,8 @@ class ReplicaTeam:
     def __init__(self, bed: Testbed, plan: ReplicaPlan, namespaces: Mapping[str, str | None]) -> None:
         """``namespaces`` are the workers' by name, None this process's own."""
         self._bed, self._plan, self._namespaces = bed, plan, namespaces
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([__name__])  # what takes long to import is imported once
+        self._children = Children([__name__])
         self._lives = [0] * plan.members
-        self._processes: dict[int, tuple[BaseProcess, Connection]] = {}
         self._ends: dict[int, MemberEnd] = {}
         self._problems: dict[int, str] = {}
         self._steps: dict[int, int] = {}
@@ -51,12 +47,8 @@ class ReplicaTeam:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for process, pipe in self._processes.values():
-            pipe.close()
-            process.join(0 if failure[0] is not None else _TO_END)
-            if process.is_alive():
-                process.kill()
-                process.join()
+        for member in self._children.pids():
+            self._children.stop(member, kill=failure[0] is not None)
 
     def run_plan(self, seconds: float, progress: Callable[[str], None]) -> ReplicaOutcome:
         """The whole plan, in at most so many seconds."""
@@ -80,8 +72,10 @@ class ReplicaTeam:
         outcome.problems = [
             f"{self._member_name(member)}: {message}" for member, message in sorted(self._problems.items())
         ]
-        missing = [self._member_name(member) for member in self._processes if member not in self._ends]
-        outcome.problems += [f"{name} did not end in {seconds:g} s" for name in missing]
+        missing = {*self._children.pids(), *self._problems} - self._ends.keys()
+        outcome.problems += [
+            f"{self._member_name(each)} did not end in {seconds:g} s" for each in sorted(missing)
+        ]
         return outcome
 
     def _member_name(self, member: int) -> str:
@@ -90,92 +84,56 @@ class ReplicaTeam:
     def _begin_member(self, member: int) -> None:
         self._lives[member] += 1
         worker = self._bed.clusters[0].workers[member]
-        ours, theirs = self._context.Pipe()
-        namespace, life = self._namespaces[worker.name], self._lives[member]
-        process = self._context.Process(
-            target=_run_member,
-            args=(self._bed, self._plan, worker, member, life, namespace, theirs),
-            daemon=True,
-        )
-        process.start()
-        theirs.close()
-        self._processes[member] = process, ours
+        given = self._bed, self._plan, worker, member, self._lives[member], self._namespaces[worker.name]
+        self._children.start(member, _run_member, *given)
 
     def _kill_member(self, member: int) -> None:
-        process, pipe = self._processes.pop(member)
-        process.kill()
-        process.join()
-        pipe.close()
+        self._children.stop(member, kill=True)
         self._steps.pop(member, None)
 
     def _listen_for(self, seconds: float) -> None:
-        pipes = {
-            pipe: member for member, (_, pipe) in self._processes.items() if member not in self._problems
-        }
-        for pipe in wait(list(pipes), seconds):
-            assert isinstance(pipe, Connection)
-            member = pipes[pipe]
-            try:
-                message = pipe.recv()
-            except (EOFError, OSError):
-                self._problems[member] = "it has died"
-                continue
+        for member, message in self._children.heard(seconds):
             if isinstance(message, MemberEnd):
                 self._ends[member] = message
             elif isinstance(message, int):
                 self._steps[member] = message
+            elif isinstance(message, Gone):
+                self._problems.setdefault(member, "it has died")
             else:
                 self._problems[member] = str(message)
 
 
 def _run_member(
+    pipe: Connection,
     bed: Testbed,
     plan: ReplicaPlan,
     worker: Worker,
     member: int,
     life: int,
     namespace: str | None,
-    pipe: Connection,
 ) -> None:
     """A member's process; it stays until the parent closes the pipe, since others may lack what it has."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(BrokenPipeError):
-        try:
-            _train_member(bed, plan, worker, member, life, namespace, pipe)
-        except (SdkError, OSError, ValueError) as error:
-            pipe.send(str(error))
-
-
-def _train_member(
-    bed: Testbed,
-    plan: ReplicaPlan,
-    worker: Worker,
-    member: int,
-    life: int,
-    namespace: str | None,
-    pipe: Connection,
-) -> None:
-    socket = run_within(namespace, lambda: UdpPort(address_of(worker)))
-    port = LossyPort(socket, plan.loss, 1000 * life + member)
-    task = MemberTask(plan, member, life)
-    random = np.random.default_rng((plan.seed, 3, member, life))
-    one = make_replica(bed, plan, worker, task, port=port)
     try:
-        one.begin(_TO_BEGIN)
-        reported = 0
-        while not one.done:
-            version, weights = one.weights()
-            gradient = task.gradient(weights)
-            one.wait(lambda: one.done, plan.pace * random.uniform(0.7, 1.3))
-            one.commit(gradient, version)
-            while not one.wait(lambda: one.ready or one.done, _SLICE):
-                pass
-            if one.version >= reported + _STEPS:
-                reported = one.version
-                pipe.send(reported)
-        one.linger(_TO_END)
-        pipe.send(summarise_member(worker.name, one, port))
-        with suppress(EOFError, OSError):
-            pipe.recv()  # until the parent closes it
-    finally:
-        one.close()
+        socket = run_within(namespace, lambda: UdpPort(address_of(worker)))
+        port = LossyPort(socket, plan.loss, 1000 * life + member)
+        task = MemberTask(plan, member, life)
+        random = np.random.default_rng((plan.seed, 3, member, life))
+        with closing(make_replica(bed, plan, worker, task, port=port)) as one:
+            one.begin(_TO_BEGIN)
+            reported = 0
+            while not one.done:
+                version, weights = one.weights()
+                gradient = task.gradient(weights)
+                one.wait(lambda: one.done, plan.pace * random.uniform(0.7, 1.3))
+                one.commit(gradient, version)
+                while not one.wait(lambda: one.ready or one.done, _SLICE):
+                    pass
+                if one.version >= reported + _STEPS:
+                    reported = one.version
+                    pipe.send(reported)
+            one.linger(_TO_END)
+            pipe.send(summarise_member(worker.name, one, port))
+            with suppress(EOFError, OSError):
+                pipe.recv()  # until the parent closes it
+    except (SdkError, OSError, ValueError) as error:
+        pipe.send(str(error))

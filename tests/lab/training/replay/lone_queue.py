@@ -1,10 +1,8 @@
 """A queue alone as a Running target, Verilated or in C++: what the two P4 blocks would say is said here."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from olafctl.queue.registers import QueueRegisters
-from olafctl.queue.settings import Ranges, of_all
 from olafctl.queue.software import build_software_queue
 from olafctl.targets.interface import Registers, TargetDevice, TimedFrame
 from olafctl.testbed.model import Testbed
@@ -12,26 +10,10 @@ from olafctl.wire import layouts
 from olafctl.wire.layouts import FrameKind
 from olafswitch.ports.attachment import Attachment
 from olaftest.queue.model import CYCLE_NS, AnyQueue, Sidecar
+from olaftest.queue.registers import LoneRegisters
 
 _SOURCE = slice(26, 30)
 _SEGMENT = slice(60, 62)
-
-
-class _Registers:
-    """The model's registers as a target shows them."""
-
-    def __init__(self, registers: QueueRegisters) -> None:
-        self._registers = registers
-        self.permit: Callable[[], None] = lambda: None
-        self.read, self.write = registers.read, registers.write
-        self.read_all = registers.read_all
-        self.configure, self.command = registers.configure, registers.command
-
-    def elect(self, election_id: int | None) -> None:
-        pass  # no other controller exists
-
-    def settings(self) -> Ranges:
-        return of_all(self._registers)
 
 
 class LoneQueue:
@@ -50,7 +32,7 @@ class LoneQueue:
 
     @property
     def queues(self) -> Mapping[str, Registers]:
-        return {"engine": _Registers(self.model.registers)}
+        return {"engine": LoneRegisters(self.model.registers)}
 
     def alive(self) -> bool:
         return True
