@@ -9,7 +9,8 @@ import click
 
 from olafctl import paths
 from olaflab.papers import shelf
-from olafswitch.console.output import json_option, log_progress, print_json, print_table
+from olaflab.verb import FOLDER, argument, option, verb
+from olafswitch.console.output import log_progress, print_json, print_table
 from olafswitch.errors import BadInput, OlafError, Problem, importing
 
 if TYPE_CHECKING:
@@ -24,46 +25,30 @@ class Unmeasured(OlafError):
     exit_code = 4
 
 
-@click.command()
-@click.argument("paper", type=click.Choice(shelf.NAMES))
-@click.argument("names", nargs=-1, metavar="[FIGURE]...")
-@click.option(
-    "--trainings",
-    is_flag=True,
-    help="Run of trainings and of measurements of this machine, which takes hours; else committed points.",
-)
-@click.option("--seeds", type=click.IntRange(1), help="Number of seeds.  [default: the figure's own]")
-@click.option(
-    "--length",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Length of MARL's trainings and ARTOS' fig12, as a share of the whole.  [default: the figure's own]",
-)
-@click.option("--check", is_flag=True, help="Comparison with the committed figures; nothing is written.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of points, tables and pictures.  [default: docs/papers of the checkout]",
-)
-@click.option(
-    "--runs",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("figures"),
-    show_default=True,
-    help="Folder of finished trainings, from which an interrupted command continues.",
-)
-@json_option("Print every table and verdict as JSON.")
+@verb("Print every table and verdict as JSON.")
 def command(
-    paper: str,
-    names: tuple[str, ...],
-    trainings: bool,
-    seeds: int | None,
-    length: float | None,
-    check: bool,
-    output: Path | None,
-    runs: Path,
     as_json: bool,
-) -> None:
+    paper: str = argument(type=click.Choice(shelf.NAMES)),
+    names: tuple[str, ...] = argument((), metavar="[FIGURE]..."),
+    trainings: bool = option(
+        False, "Run of trainings and of measurements of this machine, which takes hours; else committed"
+        " points.",
+    ),
+    seeds: int | None = option(None, "Number of seeds.  [default: the figure's own]", least=1),
+    length: float | None = option(
+        None, "Length of MARL's trainings and ARTOS' fig12, as a share of the whole.  [default: the figure's"
+        " own]", least=0, most=1, above=True,
+    ),
+    check: bool = option(False, "Comparison with the committed figures; nothing is written."),
+    output: Path | None = option(
+        None, "Folder of points, tables and pictures.  [default: docs/papers of the checkout]",
+        "-o", "--output", type=FOLDER,
+    ),
+    runs: Path = option(
+        Path("figures"), "Folder of finished trainings, from which an interrupted command continues.",
+        type=FOLDER,
+    ),
+) -> None:  # fmt: skip
     """Make the tables and figures of PAPER again.
 
     All are made if no FIGURE is named. Figures of the event-level model are run. Trainings and measurements

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json, show_progress
+from olaflab.verb import FOLDER, option, verb
+from olafswitch.console.output import log_progress, print_json, show_progress
 from olafswitch.errors import OlafError, Problem
 
 if TYPE_CHECKING:
@@ -17,19 +18,13 @@ if TYPE_CHECKING:
 TESTBED = "nine-clusters"
 
 
-@click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("demo"),
-    show_default=True,
-    help="Folder for the plots.",
-)
-@click.option("--no-tests", is_flag=True, help="Leave the packet tests out.")
-@click.option("--keep", is_flag=True, help="Then show the deployment as a page in a browser, until Ctrl-C.")
-@json_option("Print the figures as JSON.")
-def command(output: Path, no_tests: bool, keep: bool, as_json: bool) -> None:
+@verb()
+def command(
+    as_json: bool,
+    output: Path = option(Path("demo"), "Folder for the plots.", "-o", "--output", type=FOLDER),
+    no_tests: bool = option(False, "Leave the packet tests out."),
+    keep: bool = option(False, "Then show the deployment as a page in a browser, until Ctrl-C."),
+) -> None:
     """Show the main job: deploy, test, replay a training, table 1.
 
     The testbed is nine-clusters. A recorded training of 27 workers in 9 clusters goes through FIFO and
