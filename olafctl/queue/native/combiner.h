@@ -76,7 +76,7 @@ class Combiner {
     // when the update needs one, or null.
     Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
                    Buffer *own) {
-        Held update;
+        Held &update = timed.queue.Arriving();
         Count(OLAF_REGISTER_IN_UPDATES);
         if (const auto fault = Read(user, frame, length, &update)) {
             Count(fault);
@@ -166,7 +166,7 @@ class Combiner {
     }
 
     // The headers of what leaves, as they leave.
-    static olaf_tuser Finish(const Held &update) {
+    static void Finish(const Held &update, olaf_tuser *user) {
         if (update.patched || update.result) {
             std::uint8_t *frame = update.bytes->frame();
             olaf_header header;
@@ -181,9 +181,8 @@ class Combiner {
             // The payload differs, so its UDP checksum must not be checked any more.
             frame[OLAF_UDP_CHECKSUM_AT] = frame[OLAF_UDP_CHECKSUM_AT + 1] = 0;
         }
-        olaf_tuser user = update.user;
-        user.kind = update.result ? OLAF_KIND_RESULT : OLAF_KIND_UPDATE;
-        return user;
+        *user = update.user;
+        user->kind = update.result ? OLAF_KIND_RESULT : OLAF_KIND_UPDATE;
     }
 
     // The queue's status in what leaves.

@@ -18,10 +18,12 @@ template <typename Value> class Fifo {
     const Value &front() const { return (*this)[0]; }
     Value &back() { return (*this)[size_ - 1]; }
     const Value &back() const { return (*this)[size_ - 1]; }
-    Value &push_back(const Value &value) {
+    // One more, whose value is any.
+    Value &push() {
         if (size_ == room_) Grow();
-        return (*this)[size_++] = value;
+        return (*this)[size_++];
     }
+    Value &push_back(const Value &value) { return push() = value; }
     void pop_front() {
         ++first_;
         --size_;

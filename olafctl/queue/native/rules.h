@@ -135,11 +135,16 @@ template <typename Update> class BasicQueue {
         return waiting_[index] == kNone ? nullptr : &line_[waiting_[index]].update;
     }
 
+    // Where an update can be made that Decide is given.
+    Update &Arriving() { return arriving_.update; }
+
     // What an update that arrives will become; until it is settled or given up no other one is decided.
     // `closing` slots become free at this very instant, too late for it.
     Disposition Decide(const Update &update, std::size_t closing) {
         const Setting &setting = settings_.at(update.index);
-        arriving_ = {update, Reward(update.reward, setting.threshold), update.aggregated == 0};
+        if (&update != &arriving_.update) arriving_.update = update;
+        arriving_.reward = Reward(update.reward, setting.threshold);
+        arriving_.replaceable = update.aggregated == 0;
         arriving_.tracked = setting.mode == OLAF_MODE_OLAF;
         place_ = kNone;
         after_locked_ = false;

@@ -56,45 +56,42 @@ struct olaf_queue {
     olaf::RegisterFile registers{combiner, kGeometry};
     int64_t now = 0;
     olaf::Fifo<Frame> source, bypass, done;
-    const uint8_t *borrowed = nullptr;  // the frame of the source that has no bytes of its own
-    int64_t bypass_beats = 0;           // in the bypass
-    int64_t begins = kNever;            // when the head begins to leave
-    int64_t output_free = 0;            // the bypass has it until then
-    int64_t last_left = kNever;         // when the last update had left
-    bool updates_turn = false;          // where both wait
-    bool decision_known = false;        // of the first of the source
+    int64_t bypass_beats = 0;     // in the bypass
+    int64_t begins = kNever;      // when the head begins to leave
+    int64_t output_free = 0;      // the bypass has it until then
+    int64_t last_left = kNever;   // when the last update had left
+    bool updates_turn = false;    // where both wait
+    bool decision_known = false;  // of the first of the source
     Buffer *taken = nullptr;
     size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
     olaf::Fifo<Settled> settled;
     olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;
 
-    // When each thing happens next, and the first of them; kNever for never.
+    // When something happens next: the first of the source is decided, an update begins to leave or has left,
+    // or what passes by begins to. Without a sign: kNever is later than all times.
     struct Due {
-        int64_t arrival, update, bypass, first;
+        uint64_t arrival, update, bypass, left;
+        uint64_t first() const { return std::min(std::min(arrival, update), std::min(bypass, left)); }
     };
 
     Due due() {
-        Due due{source.empty() ? kNever : decided(), update_begins(), bypass_begins(), kNever};
-        const int64_t status = unmarked ? done[done.size() - unmarked].status : kNever;
-        uint64_t first = uint64_t(kNever);  // without a sign, later than all times
-        for (const int64_t time : {due.arrival, due.update, due.bypass, combiner.timed.left_at(), status})
-            first = std::min(first, uint64_t(time));
-        due.first = int64_t(first);
-        return due;
+        return {uint64_t(source.empty() ? kNever : decided()), uint64_t(update_begins()),
+                uint64_t(bypass_begins()), uint64_t(combiner.timed.left_at())};
     }
 
     // When the first frame of the source is decided.
     int64_t decided() {
         Frame &frame = source.front();
-        if (!decision_known) {
-            const int64_t first = std::max(frame.first, now + kBypassLead), length = int64_t(frame.length);
-            frame.last = frame.user.kind == OLAF_KIND_UPDATE
-                             ? combiner.timed.DecidedAt(first, length)
-                             : combiner.timed.DecidedAt(first, length, 1) - kBypassLead;
-            decision_known = true;
-        }
+        if (!decision_known) frame.last = decided(frame.user.kind, frame.first, frame.length);
+        decision_known = true;
         return frame.last;
+    }
+
+    int64_t decided(unsigned kind, int64_t comes, size_t length) {
+        const int64_t first = std::max(comes, now + kBypassLead);
+        if (kind == OLAF_KIND_UPDATE) return combiner.timed.DecidedAt(first, int64_t(length));
+        return combiner.timed.DecidedAt(first, int64_t(length), 1) - kBypassLead;
     }
 
     // Updates and what passes by take turns where both wait.
@@ -113,28 +110,34 @@ struct olaf_queue {
 
     // Everything that happens before `end`.
     void run(int64_t end) {
-        for (Due next = due(); next.first != kNever && next.first < end; next = due()) happen(next);
+        happen_before(end);
         now = std::max(now, end);
     }
 
-    void happen(const Due &next) {
-        const int64_t time = next.first;
-        now = std::max(now, time);
-        mark(time);
-        const bool leaves = combiner.timed.left_at() == time, arrives = next.arrival == time;
-        if (leaves) {
-            last_left = time;
-            leaving.push_back(time + kLeft);
-            combiner.timed.Release(time);
+    void happen_before(int64_t end) {
+        while (true) {
+            const Due next = due();
+            const uint64_t first = next.first();
+            if (first >= uint64_t(end)) return;
+            const auto time = int64_t(first);
+            now = std::max(now, time);
+            const bool leaves = next.left == first, arrives = next.arrival == first;
+            if (leaves) leave(time);
+            if (arrives && source.front().user.kind != OLAF_KIND_UPDATE)
+                arrive(time);
+            else if ((leaves ? uint64_t(update_begins()) : next.update) == first)
+                send(time);
+            else if (next.bypass == first)
+                pass(time);
+            else if (arrives)
+                arrive(time);
         }
-        if (arrives && source.front().user.kind != OLAF_KIND_UPDATE)
-            arrive(time);
-        else if ((leaves ? update_begins() : next.update) == time)
-            send(time);
-        else if (next.bypass == time)
-            pass(time);
-        else if (arrives)
-            arrive(time);
+    }
+
+    void leave(int64_t time) {
+        last_left = time;
+        leaving.push_back(time + kLeft);
+        combiner.timed.Release(time);
     }
 
     // Takes the status of what has begun to leave.
@@ -157,18 +160,26 @@ struct olaf_queue {
     }
 
     void send(int64_t time) {
+        mark(time);
         begins = kNever;
         updates_turn = false;
         const Held &update = combiner.timed.Send(time);
         const int64_t last = combiner.timed.Sent() - kBypassLead - 1;
-        Frame &frame = done.push_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
-                                            last + 1 - beats(update.size), last, true});
-        frame.status = combiner.timed.left_at() - beats(update.size) + kUpdateStatus;
+        const int64_t length = beats(update.size);
+        Frame &frame = done.push();
+        olaf::Combiner::Finish(update, &frame.user);
+        frame.bytes = update.bytes;
+        frame.length = update.size;
+        frame.first = last + 1 - length;
+        frame.last = last;
+        frame.update = true;
+        frame.status = combiner.timed.left_at() - length + kUpdateStatus;
         ++unmarked;
-        combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(beats(frame.length)));
+        combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(length));
     }
 
     void pass(int64_t time) {
+        mark(time);
         Frame &frame = done.push_back(bypass.front());
         bypass.pop_front();
         const int64_t length = beats(frame.length);
@@ -183,16 +194,16 @@ struct olaf_queue {
     }
 
     void arrive(int64_t time) {
-        const Frame &frame = source.front();
+        const Frame frame = source.front();
         source.pop_front();
         decision_known = false;
-        const uint8_t *bytes = frame.bytes ? frame.bytes->frame() : borrowed;
-        if (!arrive(time, frame.user, bytes, frame.length, frame.bytes) && frame.bytes)
+        if (!arrive(time, frame.user, frame.bytes->frame(), frame.length, frame.bytes))
             combiner.buffers.Give(frame.bytes);
     }
 
     // Whether `own`, if it is not null, was kept.
     bool arrive(int64_t time, const olaf_tuser &user, const uint8_t *frame, size_t length, Buffer *own) {
+        mark(time);
         combiner.Count(OLAF_REGISTER_INPUT_BEATS, uint64_t(beats(length)));
         if (user.kind == OLAF_KIND_UPDATE) {
             const auto before = combiner.timed.queue.occupancy();
@@ -218,19 +229,24 @@ struct olaf_queue {
     }
 
     void offer(const olaf_tuser &user, const uint8_t *frame, size_t length, int64_t cycle) {
-        const bool at_once = source.empty() && cycle <= now;
-        Buffer *bytes = at_once ? nullptr : combiner.buffers.Take();
-        if (bytes) bytes->Copy(frame, length);
-        source.push_back({user, bytes, length, cycle + kBypassLead, 0});
-        borrowed = frame;
-        while (at_once && !source.empty()) happen(due());
+        if (!source.empty() || cycle > now) {
+            Buffer *bytes = combiner.buffers.Take();
+            bytes->Copy(frame, length);
+            source.push_back({user, bytes, length, cycle + kBypassLead, 0});
+            return;
+        }
+        const int64_t time = decided(user.kind, cycle + kBypassLead, length);
+        happen_before(user.kind == OLAF_KIND_UPDATE ? time + 1 : time);
+        now = std::max(now, time);
+        if (combiner.timed.left_at() == time) leave(time);
+        arrive(time, user, frame, length, nullptr);
     }
 
-    bool waiting() { return due().first != kNever || (!done.empty() && done.back().last >= now); }
+    bool waiting() { return due().first() < uint64_t(kNever) || (!done.empty() && done.back().last >= now); }
 
     // When everything will have happened that can be seen, or something happens next; kNever for never.
     int64_t next_step() {
-        const int64_t time = due().first;
+        const auto time = int64_t(due().first());
         if (time != kNever || done.empty() || done.back().last < now) return time;
         return done.back().last + 1;
     }
@@ -269,7 +285,7 @@ struct olaf_queue {
     void come_to_rest() {
         while (!source.empty()) run(decided() + 1);
         run(now + kRest);
-        tell(now);
+        mark(now);
     }
 
     void take_over(olaf_queue &from, uint32_t first, uint32_t last) {
@@ -287,6 +303,7 @@ struct olaf_queue {
         if (taken) combiner.buffers.Give(std::exchange(taken, nullptr));
         if (done.empty() || done.front().last >= now) return 0;
         const Frame &left = done.front();
+        if (unmarked == done.size()) mark(left.status);
         done.pop_front();
         if (left.update) {
             combiner.Count(OLAF_REGISTER_OUT_UPDATES);

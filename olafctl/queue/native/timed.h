@@ -79,7 +79,7 @@ template <typename Update> class TimedQueue {
         if (scheduled_ || !queue.ready()) return kNever;
         scheduled_ = true;
         const std::int64_t cycle = pace_.cycle;
-        std::int64_t begins = (std::max({now, ready_.front().from, left_at_}) + cycle - 1) / cycle;
+        std::int64_t begins = CycleOf(std::max({now, ready_.front().from, left_at_}) + cycle - 1);
         if (pace_.rate) begins = std::max(begins, debt_at_ + CyclesToPay());
         return begins * cycle;
     }
@@ -144,7 +144,8 @@ template <typename Update> class TimedQueue {
     BasicQueue<Update> queue;
 
   private:
-    std::int64_t OnClock(std::int64_t time) const { return time / pace_.cycle * pace_.cycle; }
+    std::int64_t OnClock(std::int64_t time) const { return CycleOf(time) * pace_.cycle; }
+    std::int64_t CycleOf(std::int64_t time) const { return pace_.cycle == 1 ? time : time / pace_.cycle; }
 
     // A contribution always goes through the adders. A complete sum is in line when its last contribution has
     // arrived.

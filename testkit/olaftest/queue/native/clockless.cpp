@@ -46,7 +46,7 @@ void clockless_begin(Clockless *queue) { queue->combiner.timed.queue.Begin(); }
 size_t clockless_leave(Clockless *queue, olaf_tuser *user, const uint8_t **frame) {
     if (queue->left.bytes) queue->combiner.buffers.Give(queue->left.bytes);
     queue->left = queue->combiner.timed.queue.Leaving();
-    *user = Combiner::Finish(queue->left);
+    Combiner::Finish(queue->left, user);
     queue->combiner.timed.queue.Leave();
     queue->combiner.Count(OLAF_REGISTER_OUT_UPDATES);
     *frame = queue->left.bytes->frame();
