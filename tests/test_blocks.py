@@ -11,6 +11,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,6 @@ REASONS = {
 
 PARTLY = {
     "README.md",
-    "docs/equal-terms.md",
     "docs/experience.md",
     "docs/replica.md",
     "docs/training.md",
@@ -145,25 +145,20 @@ class Shell:
 
     def close(self) -> None:
         """End all that the session has left behind."""
-        try:
-            self._send("olafctl destroy --all")
-            self._await_end()
-        finally:
-            os.close(self._commands)
-            for pid in self._processes():
-                os.kill(pid, signal.SIGKILL)
-            self._process.wait()
-            if self._network:
-                subprocess.run(["ip", "netns", "del", self._network], check=True)
+        self._kill_processes(but=self._process.pid)
+        self._send("olafctl destroy --all")
+        os.close(self._commands)
+        self._process.wait()
+        self._kill_processes()
+        if self._network:
+            subprocess.run(["ip", "netns", "del", self._network], check=True)
 
-    def _processes(self) -> Iterator[int]:
-        """Return the processes of the shell's session."""
+    def _kill_processes(self, but: int = 0) -> None:
+        """Kill what belongs to the shell's session, whatever group it is in."""
         for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                if os.getsid(int(entry.name)) == self._process.pid:
-                    yield int(entry.name)
-            except ProcessLookupError:
-                pass
+            with suppress(ProcessLookupError):
+                if os.getsid(pid := int(entry.name)) == self._process.pid and pid != but:
+                    os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -178,6 +173,7 @@ def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root's rights")
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_a_session_runs_as_it_stands(path: Path, shell: Shell) -> None:
