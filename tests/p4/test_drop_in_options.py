@@ -1,11 +1,12 @@
 """Every option and verb of p4c's and BMv2's sources is done, without effect, or refused by name.
 
-OLAF_P4C_SOURCES and OLAF_BMV2_SOURCES name checkouts, or their git directories.
+OLAF_P4C_SOURCES and OLAF_BMV2_SOURCES name sources, or their git directories.
 """
 
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import click
 import pytest
@@ -21,8 +22,13 @@ _COMMON = {"--help", "-h", "--Wdisable", "--Winfo", "--Wwarn", "--Werror", "EOF"
 
 
 def _read_source(checkout: str, *files: str) -> str:
-    show = [["git", "-C", checkout, "show", f"HEAD:{file}"] for file in files]
-    return "\n".join(subprocess.run(each, capture_output=True, text=True, check=True).stdout for each in show)
+    def read(file: str) -> str:
+        if (there := Path(checkout) / file).exists():
+            return there.read_text()
+        show = ["git", "-C", checkout, "show", f"HEAD:{file}"]
+        return subprocess.run(show, capture_output=True, text=True, check=True).stdout
+
+    return "\n".join(map(read, files))
 
 
 def _known_options(command: click.Command) -> set[str]:
