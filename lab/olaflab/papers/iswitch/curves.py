@@ -7,7 +7,7 @@ import numpy as np
 
 from olaflab import pictures
 from olaflab.papers.curves import thin_places
-from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, FigureTable, Points, Section
+from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, FigureTable, Points, Section, tabulate_pairs
 from olaflab.papers.iswitch import learning, predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, SYNCHRONOUS
 from olaflab.papers.iswitch.published import WORKLOADS
@@ -46,38 +46,22 @@ def _find_workload(name: str) -> Any:
 
 def show_learning(data: Points) -> Section:
     """Iterations of every way."""
-    found = data["learnt"]
-    rows = [
-        [
-            name,
-            f"{learner['goal']:g}",
-            way,
-            str(each["each"]),
-            f"{each['staleness']:.2f}",
-            _format_estimate(each["iterations"]),
-            _format_estimate(
-                [None if count is None else count * each["each"] for count in each["iterations"]]
-            ),
-            f"{sum(count is not None for count in each['iterations'])} of {learner['seeds']}",
-        ]
-        for name, learner in found["learners"].items()
-        for way, each in learner["ways"].items()
-    ]
-    heads = (
-        "algorithm",
-        "goal",
-        "training",
-        "gradients an iteration",
-        "mean staleness",
-        "iterations",
-        "gradients",
-        "reached",
+    found = data["learnt"]["learners"]
+
+    def list_cells(name: str, way: str, each: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        counts = each["iterations"]
+        yield from (("algorithm", name), ("goal", f"{found[name]['goal']:g}"), ("training", way))
+        yield "gradients an iteration", str(each["each"])
+        yield "mean staleness", f"{each['staleness']:.2f}"
+        yield "iterations", _format_estimate(counts)
+        yield "gradients", _format_estimate([count and count * each["each"] for count in counts])
+        yield "reached", f"{sum(count is not None for count in counts)} of {found[name]['seeds']}"
+
+    ways = ((name, *pair) for name, learner in found.items() for pair in learner["ways"].items())
+    table = tabulate_pairs(
+        "Iterations until the mean return is the goal: means ± 95 %", (list_cells(*each) for each in ways)
     )
-    title = "Iterations until the mean return is the goal: means ± 95 %"
-    return Section(
-        {"iterations": FigureTable(title, heads, rows), "ends": _show_ends(data)},
-        dict(_judge_differences(found["learners"])),
-    )
+    return Section({"iterations": table, "ends": _show_ends(data)}, dict(_judge_differences(found)))
 
 
 def _show_ends(data: Points) -> FigureTable:

@@ -1,6 +1,6 @@
 """iSwitch figure 15: more workers, in racks of three below a root; and on to 96."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olaflab import pictures
@@ -47,31 +47,26 @@ def compute_speedups(approach: str, periods: list[float]) -> list[float]:
 
 def show_scale(data: Points) -> Section:
     """Iterations and speedups, and whether they fall off."""
-    rows = [
-        [workload, MODELS[name], approach, *(f"{period:.2f}" for period in periods)]
+    every = [
+        (workload, MODELS[name], approach, periods)
         for name, by_name in data.items()
         for workload, by_approach in by_name.items()
         for approach, periods in by_approach.items()
     ]
-    ratios = [
-        [workload, MODELS[name], approach, *(f"{ratio:.2f}" for ratio in compute_speedups(approach, periods))]
-        for name, by_name in data.items()
-        for workload, by_approach in by_name.items()
-        for approach, periods in by_approach.items()
-    ]
-    heads = ("workload", "time model", "approach", *(f"{workers} workers" for workers in WORKERS))
-    linear = [f"{workers / WORKERS[0]:.2f}" for workers in WORKERS]
+    ratios = [[*names, compute_speedups(names[-1], periods)] for *names, periods in every]
+    linear = ["linear", "", "", [workers / WORKERS[0] for workers in WORKERS]]
     return Section(
         {
-            "speedups": FigureTable(
-                "Speedup over 4 workers: gradients used a second",
-                heads,
-                [["linear", "", "", *linear], *ratios],
-            ),
-            "periods": FigureTable("ms an iteration", heads, rows),
+            "speedups": _tabulate("Speedup over 4 workers: gradients used a second", [linear, *ratios]),
+            "periods": _tabulate("ms an iteration", every),
         },
         decide_statements(dict(_check_statements(data["fitted"]))),
     )
+
+
+def _tabulate(title: str, lines: Iterable[Sequence[Any]]) -> FigureTable:
+    heads = ("workload", "time model", "approach", *(f"{workers} workers" for workers in WORKERS))
+    return FigureTable(title, heads, [[*names, *(f"{each:.2f}" for each in row)] for *names, row in lines])
 
 
 def _check_statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[str, bool]]:

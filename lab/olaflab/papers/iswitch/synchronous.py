@@ -247,25 +247,22 @@ def make_wire_table(kept: Mapping[str, Any]) -> FigureTable:
 
 
 def _make_limits_table(limits: Mapping[str, Any], found: Mapping[str, Any]) -> FigureTable:
-    rows = []
-    for workload in WORKLOADS:
+    def list_cells(workload: Workload) -> Iterator[tuple[str, str]]:
         each = limits[workload.name]
-        row = [workload.name, f"{each['limit']:.4f}"]
-        row += [_format_over(each[name], each["limit"]) for name in ("short", "jumbo")]
-        row += [
-            _format_over(by_name[workload.name]["iSW"].aggregation, each["limit"])
-            for by_name in found.values()
-        ]
-        rows.append([*row, _format_over(each["racks"], each["racks limit"])])
-    heads = (
-        "workload",
-        "serialisation and propagation, ms",
-        "links and engine, frames to 1,504 bytes",
-        "to 9,028 bytes",
-        *(f"with hosts {MODELS[name]}" for name in found),
-        "12 workers in 4 racks, links and engine, to 1,504 bytes",
-    )
-    return FigureTable("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
+        yield from (
+            ("workload", workload.name),
+            ("serialisation and propagation, ms", f"{each['limit']:.4f}"),
+        )
+        yield "links and engine, frames to 1,504 bytes", _format_over(each["short"], each["limit"])
+        yield "to 9,028 bytes", _format_over(each["jumbo"], each["limit"])
+        for name, by_name in found.items():
+            ours = by_name[workload.name]["iSW"].aggregation
+            yield f"with hosts {MODELS[name]}", _format_over(ours, each["limit"])
+        racks = "12 workers in 4 racks, links and engine, to 1,504 bytes"
+        yield racks, _format_over(each["racks"], each["racks limit"])
+
+    title = "iSwitch's aggregation against what links allow: ms (times the limit)"
+    return tabulate_pairs(title, map(list_cells, WORKLOADS))
 
 
 def _format_over(time: float, limit: float) -> str:

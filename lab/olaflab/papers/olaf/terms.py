@@ -22,7 +22,7 @@ from olaflab import pictures
 from olaflab.papers import congested
 from olaflab.papers.congested import Deployed, OutputRun, Setting, System
 from olaflab.papers.curves import half_intervals, plot_mean, read_table
-from olaflab.papers.figure import Effort, FigureTable, Points, Section
+from olaflab.papers.figure import Effort, FigureTable, Points, Section, tabulate_pairs
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import Estimate, compare_seeds, estimate_mean
 
@@ -60,8 +60,6 @@ _TUNED_ON = range(101, 104)
 _SECONDS, _SEEDS = 6.0, 10
 _PARTS = 20
 """Points of a curve."""
-_HEADS = ("case", "contender", "rate", "all the time", "at the end", "Olaf minus it, all the time",
-          "Olaf minus it, at the end", "arrived", "staleness", "AoM ms")  # fmt: skip
 _LABELS = {
     "FIFO": "FIFO, rate ×1", "FIFO, best rate": "FIFO, best rate", OLAF: "Olaf, best rate",
     "FIFO, workers add up, best rate": "workers add up, best rate", FREE: "no bottleneck, best rate",
@@ -203,21 +201,24 @@ def show_terms(points: Points) -> Section:
                 verdicts[text] = word
         rows.append(
             [
-                str(case),
-                name,
-                line["rate"],
-                *(str(estimate_mean(its)) for _, its in both),
-                *map(str, away),
-                f"{line['arrived']:.0%}",
-                f"{line['staleness']:.1f}",
-                f"{line['age']:.1f}",
+                ("case", str(case)),
+                ("contender", name),
+                ("rate", line["rate"]),
+                *zip(
+                    ("all the time", "at the end"), (str(estimate_mean(its)) for _, its in both), strict=True
+                ),
+                ("Olaf minus it, all the time", str(away[0])),
+                ("Olaf minus it, at the end", str(away[1])),
+                ("arrived", f"{line['arrived']:.0%}"),
+                ("staleness", f"{line['staleness']:.1f}"),
+                ("AoM ms", f"{line['age']:.1f}"),
             ]
         )
     title = (f"CartPole, learners of one model behind one output, {settings['seconds']:g} s of virtual time;"
              f" {settings['seeds']} seeds")  # fmt: skip
     tried = FigureTable(f"Rates tried, on {len(settings['rate chosen on seeds'])} other seeds",
                   ("case", "contender", "rate", "all the time"), points["tried"])  # fmt: skip
-    return Section({"summary": FigureTable(title, _HEADS, rows), "more1": tried}, verdicts)
+    return Section({"summary": tabulate_pairs(title, rows), "more1": tried}, verdicts)
 
 
 def _all_the_time(table: Any) -> Any:

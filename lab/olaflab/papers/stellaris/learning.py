@@ -1,7 +1,7 @@
 """A training: rows are played, and learners make gradients of them in virtual time.
 
-Times and steps repeat exactly, whatever the machine does meanwhile. Returns need not: a seed that was made
-again began alike and ended elsewhere after 50 rounds, and the cause was not found.
+Times and steps repeat exactly, whatever the machine does meanwhile. Returns need not: a committed run and
+the same seed made again were alike for 17 rounds of 50 and ended elsewhere, and the cause was not found.
 """
 
 from collections.abc import Sequence
