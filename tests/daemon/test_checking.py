@@ -3,7 +3,6 @@
 import logging
 import random
 import re
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,7 +16,8 @@ from olafctl.wire.modes import Mode
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafswitch.p4runtime.session import Change
-from tests.daemon.conftest import DEADLINE, behind_its_back, lab, read_held
+from olaftest.daemon.daemon_process import wait_until
+from tests.daemon.conftest import behind_its_back, lab, read_held
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_controller import ASK, answer_of, join_worker
 
@@ -29,13 +29,6 @@ def checking(pair: DaemonPair) -> Iterator[Controller]:
     controller.start()
     yield controller
     controller.close()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 STRAY = TableEntry("forwarding", {"dst_addr": Lpm(0x0A090000, 16)}, "forward", {"port": 2})

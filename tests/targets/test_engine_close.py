@@ -2,8 +2,6 @@
 
 import struct
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from socket import socketpair
@@ -17,6 +15,7 @@ from olafswitch.engine.device import EngineSwitch
 from olafswitch.engine.tenancy import Tenancy
 from olafswitch.errors import OlafError
 from olafswitch.p4.compiler import compile_program
+from olaftest.daemon.daemon_process import wait_until
 
 from .conftest import why_not
 from .test_socket_ports import CPU, PROGRAM, SOON
@@ -24,12 +23,6 @@ from .test_socket_ports import CPU, PROGRAM, SOON
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
 FRAME_AT_PORT_2 = struct.pack("=QII", 0, 2, 60) + bytes(60)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline
 
 
 def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
@@ -50,10 +43,10 @@ def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
     replaying = threading.Thread(target=replay)
     replaying.start()
     ours.sendall(FRAME_AT_PORT_2)
-    until(lambda: engine.losses().misrouted == 1)
+    wait_until(lambda: engine.losses().misrouted == 1, "the engine")
     switches[0].close()
     ours.sendall(FRAME_AT_PORT_2)
-    until(lambda: engine.losses().no_pipeline == 1)
+    wait_until(lambda: engine.losses().no_pipeline == 1, "the engine")
     engine.close()
     replaying.join(SOON)
     assert not replaying.is_alive()

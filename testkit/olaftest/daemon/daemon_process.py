@@ -78,12 +78,12 @@ def running_daemon(process: DaemonProcess) -> Iterator[DaemonProcess]:
         process.kill()
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], object], where: str = "the daemon", seconds: float = TIMEOUT) -> None:
     """Wait for ``condition``, which may fail with an OlafError meanwhile.
 
-    Raises OlafError after :data:`TIMEOUT`.
+    Raises OlafError after so many seconds.
     """
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + seconds
     while True:
         try:
             if condition():
@@ -92,5 +92,5 @@ def wait_until(condition: Callable[[], bool]) -> None:
             if time.monotonic() > deadline:
                 raise
         if time.monotonic() > deadline:
-            raise OlafError(Problem(f"not ready after {TIMEOUT:g} s", "the daemon"))
+            raise OlafError(Problem(f"not ready after {seconds:g} s", where))
         time.sleep(0.05)

@@ -24,10 +24,10 @@ from olafctl.wire.scapy_layers import Olaf
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.entities import Lpm, TableEntry
 from olafswitch.p4runtime.session import Change
+from olaftest.daemon.daemon_process import wait_until
 from tests.daemon.conftest import behind_its_back
 from tests.daemon.deployment import ENGINE, KEY, worker_of
 from tests.daemon.several_engines.tree import ISWITCH, LEFT, OLAF, RIGHT, Tree
-from tests.daemon.test_checking import wait_until
 
 
 def contents_of(deployed: Tree) -> tuple[Any, Any]:

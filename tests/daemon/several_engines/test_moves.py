@@ -8,10 +8,10 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
 
 from olafctl.wire.scapy_layers import Olaf
+from olaftest.daemon.daemon_process import wait_until
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
-from tests.daemon.test_checking import wait_until
 
 
 def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:

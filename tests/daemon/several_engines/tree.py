@@ -22,9 +22,9 @@ from olafctl.wire.frames import Values, unpack_header
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.daemon.daemon_process import wait_until
 from tests.daemon.conftest import DEADLINE, watch_devices
 from tests.daemon.deployment import SERVER, Host, KeptDeployment, make_frame, make_message
-from tests.daemon.test_checking import wait_until
 
 TESTBED = """
 name: tree

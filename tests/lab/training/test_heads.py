@@ -2,8 +2,7 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from olaflab.training.head import Crew, Head, Turnout
 from olaflab.training.plan import ClusterFigures, Pace, TrainingPlan
 from olaflab.training.ppo import PpoLearner
 from olaflab.training.virtual import Shifts, train_virtual
+from olaftest.daemon.daemon_process import wait_until
 from tests.lab.training.cosim.conftest import TwinLab, deployed
 
 # The geometry of tests/lab/training/cosim: one build for both. Of one segment, nothing is held at first.
@@ -204,13 +204,6 @@ def are_gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_actors_of_this_machine_need_no_ray() -> None:

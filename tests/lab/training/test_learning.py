@@ -17,9 +17,6 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 
 from olafctl.control import serving
-from olafctl.control.deploy import deploy_testbed
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.store import Store, folder_of
 from olafctl.targets.testbeds import load_testbed
 from olaflab.cli.train import command
 from olaflab.training import network
@@ -28,6 +25,7 @@ from olaflab.training.head import Crew
 from olaflab.training.learning import Learning
 from olaflab.training.plan import ClusterFigures, Pace, TrainingPlan
 from olaflab.training.virtual import train_virtual
+from olaftest.deployment import using_hosts
 from tests.lab.training.cosim.conftest import TwinLab, deployed
 from tests.targets.conftest import why_not
 
@@ -127,15 +125,12 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     if reason := why_not("twin"):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    deploy_testbed(load_testbed(Path("learning.yaml"), TESTBED), lambda step: None)
     line = ["learning", "--virtual", "--learners", "auto", "--updates", "3", "--block", "8"]
-    try:
+    with using_hosts(load_testbed(Path("learning.yaml"), TESTBED), lambda step: None, with_hosts=False):
         command.main(line, standalone_mode=False)
         shown = capsys.readouterr()
         command.main([*line, "--json"], standalone_mode=False)
         found = json.loads(capsys.readouterr().out)["learning"]
-    finally:
-        destroy_deployment(Store(folder_of("learning")))
     assert "4 of 4 heads learn" in shown.err
     assert "$ with starts and keep-alive" in shown.out
     assert found["invocations"] == len(found["ledger"]) == 12

@@ -18,9 +18,6 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 
 from olafctl.control import serving
-from olafctl.control.deploy import deploy_testbed
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.store import Store, folder_of
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load_testbed
 from olaflab.cli.train import command
@@ -28,6 +25,7 @@ from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.plan import ClusterFigures, Pace, TrainingPlan, UpdateStep
 from olaflab.training.virtual import train_virtual
 from olafswitch.errors import BadInput, MissingTool
+from olaftest.deployment import using_hosts
 from tests.lab.training.cosim.conftest import Recorded, TwinLab, deployed
 from tests.targets.conftest import why_not
 
@@ -108,13 +106,11 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     if reason := why_not("twin"):
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
-    deploy_testbed(load_testbed(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205")), lambda step: None)
-    try:
+    testbed = load_testbed(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205"))
+    with using_hosts(testbed, lambda step: None, with_hosts=False):
         line = [sys.executable, "-m", "olaflab", "train", "virtual", "--virtual", "--updates", "1"]
         shown = subprocess.run(line, capture_output=True, text=True)
         as_json = subprocess.run([*line, "--json"], capture_output=True, text=True)
-    finally:
-        destroy_deployment(Store(folder_of("virtual")))
     assert (shown.returncode, as_json.returncode) == (0, 0), shown.stderr
     (cluster,) = json.loads(as_json.stdout)["clusters"]
     assert (cluster["cluster"], len(cluster["steps"]), cluster["sent"]) == ("lander", 3, 21)
