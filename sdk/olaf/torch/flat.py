@@ -43,6 +43,17 @@ def move(parameters: Sequence[torch.Tensor], before: Vector, after: Vector) -> N
                 parameter.copy_(values)
 
 
+def rounded(parameters: Sequence[torch.Tensor], weights: Vector) -> Vector:
+    """The values ``weights`` (n,) that they were given, as far as those narrower than binary32 hold them."""
+    held, place = read(parameters), 0
+    for parameter in map(real, parameters):
+        span = slice(place, place + parameter.numel())
+        place = span.stop
+        if torch.finfo(parameter.dtype).bits >= 32:
+            held[span] = weights[span]
+    return held
+
+
 @contextmanager
 def holding(parameters: Sequence[torch.Tensor], weights: Vector) -> Iterator[None]:
     """Meanwhile they have the values ``weights`` (n,); a graph made before it may go backward after it."""

@@ -187,7 +187,7 @@ class Link:
             flat.move(self._parameters, before, weights)
         else:
             flat.write(self._parameters, weights)
-        return flat.read(self._parameters) if self._narrow else weights
+        return flat.rounded(self._parameters, weights) if self._narrow else weights
 
     def _check_parameters(self) -> None:
         """Refuse what would be trained and not shared."""
