@@ -43,14 +43,10 @@ REASONS = {
 """Why nothing here can run a block."""
 
 OPEN = [
-    ("README.md", "make demo"),
-    ("README.md", "make install"),
-    ("docs/experience.md", "pip install"),
     ("docs/replica.md", "link = olaf.attach("),
     ("docs/replica.md", "sudo olaflab"),
     ("docs/training.md", "olaflab train lander --actors 4"),
     ("docs/training.md", "olafctl top --once"),
-    ("docs/weights.md", "pip install"),
     ("sdk/README.md", "link = olaf.attach("),
 ]
 """Blocks that nothing runs yet."""
