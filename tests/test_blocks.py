@@ -43,11 +43,7 @@ REASONS = {
 """Why nothing here can run a block."""
 
 OPEN = [
-    ("docs/replica.md", "link = olaf.attach("),
-    ("docs/replica.md", "sudo olaflab"),
     ("docs/training.md", "olaflab train lander --actors 4"),
-    ("docs/training.md", "olafctl top --once"),
-    ("sdk/README.md", "link = olaf.attach("),
 ]
 """Blocks that nothing runs yet."""
 ALONE = 'mount -t tmpfs netns /run/netns && exec "$@"'
