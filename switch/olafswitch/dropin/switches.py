@@ -123,7 +123,12 @@ def switch(
         if pcap is not None:
             stack.enter_context(_record_ports(specs, pcap))
         notes.append(f"device {device_id} at {running.address}, {len(specs)} ports")
-        main_thread.serve(lambda: say("\n".join(notes)), lambda: None)
+
+        def announce() -> None:
+            for note in notes:
+                say(note)
+
+        main_thread.serve(announce, lambda: None)
 
 
 def _parse_ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
