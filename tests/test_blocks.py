@@ -41,18 +41,13 @@ REASONS = {
     ("docs/testbeds.md", "olafctl capture"): "Wireshark opens a window",
 }
 """Why nothing here can run a block."""
-
-OPEN = [
-    ("docs/training.md", "olaflab train lander --actors 4"),
-]
-"""Blocks that nothing runs yet."""
 ALONE = 'mount -t tmpfs netns /run/netns && exec "$@"'
 """Namespaces within have names that nobody else sees."""
 LOOP = 'set -m; while IFS= read -r -d "" -u {fd} text; do eval "$text"; printf "\\n%s %s\\n" "$MARK" $?; done'
 
 
 def test_each_block_is_run_or_says_why_not() -> None:
-    entries = Counter(find_block(*name) for name in (*TESTS, *REASONS, *OPEN))
+    entries = Counter(find_block(*name) for name in (*TESTS, *REASONS))
     entries.update(block for path in SESSIONS for block in read_session(path).blocks)
     assert [(block.page, block.first) for block, times in entries.items() if times > 1] == [], (
         "several entries"
@@ -115,9 +110,11 @@ class Shell:
                 printed += self._await_text(command.pattern(exact))
             assert re.search(command.pattern(exact), printed), f"{command.text}\n{printed}\nnot as shown"
         else:
-            self._send(re.sub(r"\s+# .*$", "", command.text) + " &")
+            text = re.sub(r"\s+# .*$", "", command.text)
+            self._send(f"{{ {text}; code=$?; printf '%s ended' $MARK; exit $code; }} &")
             self._await_end()
-            self._await_text(command.until)
+            printed = self._await_text(rf"(?:{command.until})|{self._mark} ended")
+            assert not printed.endswith(" ended"), f"{text}\n{printed}\nnot as awaited"
             self._send("kill -INT %%; wait %%")
             printed, code = self._await_end()
             assert code in (0, 130), f"{command.text}\n{printed}\nended with {code}"

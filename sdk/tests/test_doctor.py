@@ -277,3 +277,12 @@ def test_either_a_server_or_rings_are_examined(line: list[str], capsys: pytest.C
         main(line)
     assert ended.value.code == 2
     assert "give SERVER or --rings" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root's rights")
+def test_measuring_without_loopback_ends_in_words() -> None:
+    line = ["unshare", "--net", sys.executable, "-m", "olaf.doctor.measure"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: the parameter server did not answer over loopback; is loopback up?\n"

@@ -11,9 +11,10 @@ import argparse
 import multiprocessing
 import multiprocessing.connection
 import os
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -53,7 +54,7 @@ class Cost:
 def measure(values: int, policy: str, updates: int) -> Cost:
     """Send ``updates`` updates, ``WINDOW`` at a time, after a tenth as many that do not count.
 
-    Raises RuntimeError if the server does not start.
+    Raises RuntimeError if the server does not answer, OSError if loopback cannot be reached.
     """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve_model, args=(theirs, policy))
@@ -72,6 +73,7 @@ def measure(values: int, policy: str, updates: int) -> Cost:
         worker.close()
         served = (_ask_server(ours, "stop") - before) / updates
     finally:
+        ours.close()  # which ends a server that nobody stopped
         process.join()
     share = sent / (updates * worker.segments.count)
     return Cost(values, policy, training / updates, whole / updates, served, share, lost)
@@ -118,12 +120,10 @@ def _train_worker(worker: Worker, updates: int) -> tuple[float, float]:
 def _serve_model(connection: multiprocessing.connection.Connection, policy: str) -> None:
     server = ParameterServer("127.0.0.1:0", policy=partial(POLICIES[policy], rate=1e-9))
     connection.send(server.address[1])
-    while True:
-        command = connection.recv()
+    with closing(server), suppress(EOFError):
+        while connection.recv() != "stop":
+            connection.send(time.process_time())
         connection.send(time.process_time())
-        if command == "stop":
-            break
-    server.close()
 
 
 def main() -> None:
@@ -139,7 +139,10 @@ def main() -> None:
     )
     for values in MODELS:
         updates = max(WINDOW, arguments.updates // (1 if values < 10_000 else 10))
-        cost = measure(values, arguments.policy, updates)
+        try:
+            cost = measure(values, arguments.policy, updates)
+        except (OSError, RuntimeError) as error:
+            sys.exit(f"error: {error}; is loopback up?")
         print(
             f"{values:>9} values, {Segments.of(values, JUMBO_MTU).count:>3} frames"
             f"{cost.training * 1e6:>12.0f} µs{cost.worker * 1e6:>14.0f} µs{cost.server * 1e6:>14.0f} µs"
