@@ -3,7 +3,8 @@
 A slow player, and one that is silent, is named once in the log, and no other player waits for it.
 
 Without a key a message may be a replayed one, from any address. So its sender is a candidate, which is told
-the newest version and no more, until a message names a version that was new a moment ago.
+the newest version and no more, until a message names a version that was new a moment ago. Before the first
+version nothing tells them apart, and each sender counts.
 """
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ class Players:
         return player
 
     def _proves(self, want: wire.Want, line: int, now: float) -> bool:
-        """Whether a message names the newest version, or one that was it a moment ago."""
+        """Whether a message names the newest version, or one that was it a moment ago; before the first one
+        each message does."""
+        if not self._published:
+            return True
         named = max(want.have, want.adopted, want.version)
         newest = next(reversed(self._published), None)
         when = self._published.get(named)
