@@ -191,6 +191,12 @@ def test_product_tests_import_only_the_test_kit() -> None:
     assert [path for path in files if used.search(path.read_text())] == []
 
 
+def test_packet_tests_import_only_the_product_which_ships_them() -> None:
+    used = re.compile(r"^\s*(?:from|import) (olaftest|olaflab|tests(?!\.packets\b))\b", re.MULTILINE)
+    files = (ROOT / "tests" / "packets").rglob("*.py")
+    assert [path.name for path in files if used.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph) -> None:
     for importer, imported in list_imports(sdk):
         external = imported.partition(".")[0]

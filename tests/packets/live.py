@@ -26,6 +26,7 @@ from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.model import Cluster, Host, Member
 from olafctl.queue.registers import DISPOSITIONS, Command
 from olafctl.targets.interface import Registers, Running, device_name, of_root
+from olafctl.targets.settings import configured
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
@@ -33,7 +34,6 @@ from olafctl.wire.modes import Mode
 from olafswitch.p4runtime.entities import TableEntry
 from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
-from olaftest.queue.registers import configured
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""

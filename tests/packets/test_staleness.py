@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from olafctl.membership.model import Member
+from olafctl.targets.settings import configured
 from olafctl.wire.layouts import Flag
-from olaftest.queue.registers import configured
 from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import Live
 from tests.packets.test_sources import other_ports

@@ -9,6 +9,7 @@ import numpy as np
 
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets.interface import Registers, TimedFrame
+from olafctl.targets.settings import configured
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES
 from olafctl.wire.modes import Mode
@@ -24,7 +25,6 @@ from olaflab.training.replay.frames import (
 )
 from olaflab.training.replay.trace import GradientBlocks, Indices, ReplaySchedule, Trace
 from olafswitch.errors import BadInput, Problem
-from olaftest.queue.registers import configured
 
 
 @dataclass(frozen=True)
