@@ -42,7 +42,7 @@ REASONS = {
 }
 """Why nothing here can run a block."""
 ALONE = 'mount -t tmpfs netns /run/netns && exec "$@"'
-"""Namespaces within have names that nobody else sees."""
+"""Keeps the names of a session's namespaces apart from those of the machine."""
 LOOP = 'set -m; while IFS= read -r -d "" -u {fd} text; do eval "$text"; printf "\\n%s %s\\n" "$MARK" $?; done'
 
 

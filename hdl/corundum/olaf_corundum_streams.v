@@ -19,7 +19,7 @@ module olaf_corundum_streams #(
     input  wire                      clk,
     input  wire                      rst,
 
-    // The host sends, and is told that it has sent.
+    // Frames from the host, and their completions to it.
     input  wire [WIDTH*LANES-1:0]    s_axis_sync_tx_tdata,
     input  wire [WIDTH/8*LANES-1:0]  s_axis_sync_tx_tkeep,
     input  wire [TX_USER*LANES-1:0]  s_axis_sync_tx_tuser,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import click
 
 from olafswitch.console.output import json_option, print_lines, show_progress, show_result
+from olafswitch.errors import BadInput, Problem
 
 
 @click.command()
@@ -22,6 +23,10 @@ def command(testbed: str, target: str | None, board: str | None, as_json: bool) 
     from olafctl.targets import testbeds
 
     bed = replace(testbeds.load_testbed(testbeds.locate_testbed(testbed), target=target), board=board)
+    if board and bed.target != "corundum":
+        raise BadInput(
+            Problem(f"target {bed.target} builds for no board", "--board", "add --target corundum")
+        )
     with show_progress() as log_progress:
         built = build_testbed(bed, log_progress)
     document = {**vars(built), "folder": str(built.folder)}

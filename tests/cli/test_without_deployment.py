@@ -32,6 +32,12 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
     assert not state.exists()
 
 
+def test_a_board_is_refused_where_the_target_builds_for_none(run: Run) -> None:
+    ended = run("build", "laptop", "--board", "AU200-100g")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: --board: target twin builds for no board (add --target corundum)\n"
+
+
 def test_errors_are_json_where_the_output_is(run: Run, state: Path) -> None:
     ended = run("status", "--json")
     remedy = "olafctl deploy TESTBED"

@@ -86,7 +86,7 @@ class CorundumBox(Box):
         self.rx[self.lanes + lane].send(frame, [(_TAG | tag) << 1 | error])
 
     def collect_tags(self) -> None:
-        """Take what was completed; a tag that is not out was doubled, or is another lane's or nobody's."""
+        """Take the completions; fail at a tag that is not outstanding at its lane."""
         for lane, sink in enumerate(self.completions):
             for done in sink.frames():
                 tag = int.from_bytes(done.data, "little")

@@ -73,7 +73,7 @@ def measure(values: int, policy: str, updates: int) -> Cost:
         worker.close()
         served = (_ask_server(ours, "stop") - before) / updates
     finally:
-        ours.close()  # which ends a server that nobody stopped
+        ours.close()  # ends the server where an error came before its stop
         process.join()
     share = sent / (updates * worker.segments.count)
     return Cost(values, policy, training / updates, whole / updates, served, share, lost)

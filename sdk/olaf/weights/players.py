@@ -2,8 +2,8 @@
 
 A slow player, and one that is silent, is named once in the log, and no other player waits for it.
 
-Without a key a message may be a replayed one, from any address. So its sender is a candidate, which is told
-the newest version and no more, until a message names a version that was new a moment ago. Before the first
+Without a key a message may be a replayed one, from any address. So its sender is a candidate, which gets one
+frame of the newest version, until a message names a version that was new a moment ago. Before the first
 version nothing tells them apart, and each sender counts.
 """
 
