@@ -12,6 +12,9 @@ from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
 
+UNDER_WAY = 64
+"""Updates sent and not yet accounted for: fewer than the buffer of a front port holds."""
+
 
 def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
     """It is moved, or joins again behind another port, while it and another member send."""
@@ -58,6 +61,9 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
 
     def send() -> None:
         while not moving.is_set():
+            if sent.total() - arrived["updates"] - lost() > UNDER_WAY:
+                time.sleep(0.001)  # a front port drops what its host does not read in time
+                continue
             tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
             sent["other"] += 1
 
