@@ -1,6 +1,5 @@
 """A deployment's engines in this process, programmed, without a process or ports of their own."""
 
-import ctypes
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -8,32 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.control import shards
-from olafctl.queue.registers import BY_NAME
 from olafctl.targets import deployment
-from olafctl.targets.engine.engine import PipelineEngine, load_library
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.interface import Build, TargetDevice
 from olafctl.targets.twin.attach import wire_engine
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO
 from olafctl.testbed.model import Testbed
-from olafctl.testbed.topology import Topology
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT
+from olafctl.wire.layouts import CPU_PORT
 from olafctl.wire.modes import Mode
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.agent import serve_devices
 from olaftest.deployment import program_devices
 from olaftest.queue.registers import LoneRegisters
-
-
-@dataclass(frozen=True)
-class Stages:
-    """ns of processor time for a frame, in each part of an engine; ``whole`` is measured around them."""
-
-    vnp4_1: float
-    queue: float
-    vnp4_2: float
-    rest: float
-    whole: float
 
 
 class _Shards:
@@ -60,48 +46,12 @@ class _Running:
     sharded: Mapping[str, _Shards]
 
 
-class Engines:
-    """The engines of one testbed, programmed, in FIFO mode: every update leaves by itself."""
-
-    def __init__(
-        self,
-        testbed: Testbed,
-        engine: PipelineEngine,
-        switches: Sequence[EngineSwitch],
-        queues: Sequence[Path],
-    ) -> None:
-        self.engine = engine
-        self._testbed, self._switches, self._queues = testbed, switches, queues
-
-    def measure_stages(self, port: int, frames: Sequence[bytes], count: int) -> Stages:
-        """Where the time goes for ``count`` frames that come in at ``port``, in turn ``frames``, all of one
-        length."""
-        owner = Topology(self._testbed).engine_at[port]
-        place = [each.name for each in self._testbed.engines].index(owner)
-        handles = [switch.handle for switch in self._switches[2 * place : 2 * place + 2]]
-        writes = self.engine.settings_as_writes(place)
-        six = (ctypes.c_uint64 * 6)()
-        load_library().olaf_engine_stages(
-            *(word for handle in handles if handle for word in (handle.process, handle.switch)),
-            str(self._queues[place]).encode(),
-            (ctypes.c_uint32 * len(writes))(*writes),
-            len(writes),
-            BY_NAME["command_busy"].offset,
-            port,
-            QUEUE_PORT,
-            b"".join(frames),
-            len(frames),
-            len(frames[0]),
-            count,
-            six,
-        )
-        return Stages(*(value / count for value in six[:5]))
-
-
 @contextmanager
-def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterator[Engines]:
-    """Open the engines of ``testbed`` and ``build``, each with its library of ``queues``, not started. Raises
-    OlafError."""
+def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterator[PipelineEngine]:
+    """Open the engines of ``testbed`` and ``build``, each with its library of ``queues``, not started.
+
+    They are programmed, in FIFO mode: every update leaves by itself. Raises OlafError.
+    """
     found = deployment.make_devices(
         testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
     )
@@ -124,4 +74,4 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         shards.balance_shards(running, testbed, testbed.clusters)
         for place in range(len(queues)):
             engine.registers(place).write("mode", Mode.FIFO.number)
-        yield Engines(testbed, engine, switches, queues)
+        yield engine

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from olafctl.targets import registry
 from olafctl.targets.engine.compile import SOURCES as PIPELINE
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.interface import Progress
 from olafctl.targets.queue_library import queue_library as verilated
 from olafctl.targets.software.target import queue_library as in_cpp
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.pipeline.engines import Engines, Stages, engines_of
+from olaflab.pipeline.engines import engines_of
 from olafswitch import cache
 from olafswitch.engine.compile import INCLUDES, engine_library
 from olafswitch.errors import OlafError, Problem
@@ -44,10 +45,9 @@ class Together:
 class InProcess:
     """An engine of one testbed, programmed, in FIFO mode."""
 
-    def __init__(self, engines: Engines, testbed: Testbed) -> None:
+    def __init__(self, engine: PipelineEngine, testbed: Testbed) -> None:
         self._native = _load_native()
-        self._engines = engines
-        self._engine = engines.engine
+        self._engine = engine
         self._port = testbed.workers[0].port
         self._out = testbed.parameter_servers[0].port
         for port in {self._port, self._out}:
@@ -105,18 +105,14 @@ class InProcess:
         if not self._native.olaf_in_process_count(*given):
             raise OlafError(Problem("valgrind/callgrind.h is missing", remedy="apt-get install valgrind"))
 
-    def profile_stages(self, frames: Sequence[bytes], count: int) -> Stages:
-        """Where the time goes."""
-        return self._engines.measure_stages(self._port, frames, count)
-
 
 @contextmanager
 def engine_of(testbed: Testbed, target: str, progress: Progress) -> Iterator[InProcess]:
     """An engine as ``target`` ("software" or "twin") has it. Raises OlafError."""
     build = registry.get_target(target).build(replace(testbed, target=target), progress)
     queues = [QUEUES[target](engine, progress) for engine in testbed.engines]
-    with engines_of(testbed, build, queues) as engines:
-        yield InProcess(engines, testbed)
+    with engines_of(testbed, build, queues) as made:
+        yield InProcess(made, testbed)
 
 
 def _load_native() -> ctypes.CDLL:

@@ -158,11 +158,6 @@ _SIGNATURES: Signatures = (
     ("engine_wire_relay", _TEXT, (_POINTER, _TEXTS, _SIZE)),
     ("engine_read", _WORD_32, (_POINTER, _NUMBER, _WORD_32)),
     ("engine_write", None, (_POINTER, _NUMBER, _WORD_32, _WORD_32)),
-    (
-        "engine_stages",
-        None,
-        (*[_POINTER] * 4, _TEXT, _WORDS_32, _SIZE, *[_WORD_32] * 3, _TEXT, _SIZE, _SIZE, _WORD, _WORDS),
-    ),
     ("engine_replay", _TEXT, (_POINTER, _INT, _WORDS_32, _SIZES, _SIZE, _WORD_32)),
     ("engine_more_losses", None, (_POINTER, _WORDS)),
     ("engine_place", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER)),
