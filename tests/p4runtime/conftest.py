@@ -1,11 +1,12 @@
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from google.protobuf import text_format
 
 from olafswitch.p4runtime.agent import AgentServer, serve_devices
-from olafswitch.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
+from olafswitch.p4runtime.dataplane import ActionCall, DataPlane, Exact, InitialEntry, P4Info
 from olafswitch.p4runtime.protocol import p4info_pb2
 from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import PlainController
@@ -20,6 +21,14 @@ DECLARED = (
 )
 
 
+@dataclass(frozen=True)
+class Pushed:
+    """What a controller pushes."""
+
+    p4info: P4Info
+    device_config: bytes
+
+
 @pytest.fixture(scope="session")
 def p4info() -> P4Info:
     return text_format.Parse(P4INFO_FILE.read_text(), p4info_pb2.P4Info())
@@ -31,16 +40,27 @@ def plane() -> MemoryPlane:
 
 
 @pytest.fixture
-def agent(plane: MemoryPlane) -> Iterator[AgentServer]:
-    with serve_devices({1: plane}, "127.0.0.1:0") as agent:
+def device(plane: MemoryPlane) -> DataPlane:
+    """Provide what the agent serves as device 1; a module over another data plane has its own."""
+    return plane
+
+
+@pytest.fixture
+def program(p4info: P4Info) -> Pushed:
+    return Pushed(p4info, b"program")
+
+
+@pytest.fixture
+def agent(device: DataPlane) -> Iterator[AgentServer]:
+    with serve_devices({1: device}, "127.0.0.1:0") as agent:
         yield agent
 
 
 @pytest.fixture
-def session(agent: AgentServer, p4info: P4Info) -> Iterator[Session]:
+def session(agent: AgentServer, program: Pushed) -> Iterator[Session]:
     """Provide a primary whose pipeline runs."""
     with Session.connect(agent.address, 1, election_id=10) as session:
-        session.push(p4info, b"program", cookie=99)
+        session.push(program.p4info, program.device_config, cookie=99)
         yield session
 
 
@@ -52,8 +72,9 @@ def controller(agent: AgentServer) -> Iterator[PlainController]:
 
 
 @pytest.fixture
-def primary(controller: PlainController, p4info: P4Info) -> PlainController:
+def primary(controller: PlainController, program: Pushed) -> PlainController:
     """Provide the primary of a device whose pipeline runs."""
     assert controller.arbitrate(10).status.code == 0
-    assert controller.set_pipeline("VERIFY_AND_COMMIT", p4info, cookie=99) == "OK"
+    pipeline = program.p4info, program.device_config
+    assert controller.set_pipeline("VERIFY_AND_COMMIT", *pipeline, cookie=99) == "OK"
     return controller

@@ -48,9 +48,7 @@ class PlainController:
         request.arbitration.device_id = self.device_id if device_id is None else device_id
         if role:
             request.arbitration.role.name = role
-        if election_id is not None:
-            request.arbitration.election_id.high = election_id >> 64
-            request.arbitration.election_id.low = election_id & (1 << 64) - 1
+        self._set_election(request.arbitration)
         self.send(request)
         return self.next_message("arbitration")
 
@@ -71,20 +69,33 @@ class PlainController:
         self._requests.put(None)
 
     def write(self, *updates: Any, atomicity: int = 0) -> list[str]:
-        """Return the code of each update, or of the whole call as one string."""
-        request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=updates, atomicity=atomicity)
+        """Return the code of each update, or of the whole call as one string.
+
+        An update is a message, or the name of its type and the text form of its entity.
+        """
+        parsed = [parse_update(*each) if isinstance(each, tuple) else each for each in updates]
+        request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=parsed, atomicity=atomicity)
         request.role = self.role
-        if self.election_id is not None:
-            request.election_id.high = self.election_id >> 64
-            request.election_id.low = self.election_id & (1 << 64) - 1
+        self._set_election(request)
         try:
             self.stub.Write(request, timeout=SECONDS)
         except grpc.RpcError as error:
             return codes_of(error)
         return ["OK"] * len(updates)
 
+    def insert(self, *entities: str) -> list[str]:
+        return self.write(*(("INSERT", each) for each in entities))
+
+    def modify(self, *entities: str) -> list[str]:
+        return self.write(*(("MODIFY", each) for each in entities))
+
+    def delete(self, *entities: str) -> list[str]:
+        return self.write(*(("DELETE", each) for each in entities))
+
     def read(self, *entities: Any) -> list[Any]:
-        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=entities)
+        """Return the entities that these select, each of them a message or its text form."""
+        parsed = [parse_entity(each) if isinstance(each, str) else each for each in entities]
+        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=parsed)
         return [entity for answer in self.stub.Read(request, timeout=SECONDS) for entity in answer.entities]
 
     def read_codes(self, *entities: Any) -> list[str]:
@@ -99,9 +110,7 @@ class PlainController:
     ) -> str:
         kind = p4runtime_pb2.SetForwardingPipelineConfigRequest
         request = kind(device_id=self.device_id, action=kind.Action.Value(action), role=self.role)
-        if self.election_id is not None:
-            request.election_id.high = self.election_id >> 64
-            request.election_id.low = self.election_id & (1 << 64) - 1
+        self._set_election(request)
         if p4info is not None:
             request.config.p4info.CopyFrom(p4info)
             request.config.p4_device_config = config
@@ -112,6 +121,11 @@ class PlainController:
             return str(error.code().name)
         return "OK"
 
+    def _set_election(self, message: Any) -> None:
+        if self.election_id is not None:
+            message.election_id.high = self.election_id >> 64
+            message.election_id.low = self.election_id & (1 << 64) - 1
+
     def _receive_messages(self) -> None:
         stream = self._stream
         try:
@@ -121,6 +135,11 @@ class PlainController:
             self._responses.put(("end", "OK"))
         except grpc.RpcError as error:
             self._responses.put(("end", error.code().name))
+
+
+def check_codes(controller: PlainController, *rows: tuple[str, str, str]) -> None:
+    """Write all rows at once: the type of an update, its entity, and the code that answers it."""
+    assert controller.write(*(row[:2] for row in rows)) == [code for *_, code in rows]
 
 
 def codes_of(error: Any) -> list[str]:

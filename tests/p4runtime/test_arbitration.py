@@ -10,13 +10,11 @@ from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from olafswitch.p4runtime.session import Session
-from tests.p4runtime.controller import SECONDS, PlainController, parse_update
+from tests.p4runtime.controller import SECONDS, PlainController
 from tests.p4runtime.memory_plane import MemoryPlane
 
 HUGE = (1 << 128) - 1
-GROUP = parse_update(
-    "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
-)
+GROUP = ("INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }")
 OK, TAKEN, NO_PRIMARY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
 
 

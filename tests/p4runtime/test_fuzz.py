@@ -13,7 +13,7 @@ from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, PlainController, parse_entity, parse_update
+from tests.p4runtime.controller import SECONDS, PlainController
 from tests.p4runtime.memory_plane import MemoryPlane
 
 MESSAGES = int(os.environ.get("OLAF_FUZZ_MESSAGES", "900"))
@@ -61,7 +61,7 @@ def test_mutated_messages(
     assert seen[grpc.StatusCode.UNKNOWN] > MESSAGES / 100
     assert seen[grpc.StatusCode.INVALID_ARGUMENT] > MESSAGES / 100
     assert after - halfway < 2_000_000
-    assert primary.write(parse_update("INSERT", messages.ENTRY)) == ["OK"]
+    assert primary.insert(messages.ENTRY) == ["OK"]
 
 
 def test_no_failure_of_ours_hides_in_an_internal_error(primary: PlainController) -> None:
@@ -101,4 +101,4 @@ def _answer_call(call: object, data: bytes) -> grpc.StatusCode:
 def _settle(primary: PlainController, p4info: P4Info) -> None:
     """Back to an empty device, so that memory can be compared."""
     assert primary.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
-    assert len(primary.read(parse_entity("table_entry { }"))) == 3
+    assert len(primary.read("table_entry { }")) == 3

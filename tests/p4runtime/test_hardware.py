@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
-from olafswitch.p4runtime.agent import AgentServer, serve_devices
-from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.entities import DefaultAction, PacketIn, Range, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.session import Session
 from tests.p4runtime import test_tables
+from tests.p4runtime.conftest import Pushed
 from tests.p4runtime.controller import SECONDS, PlainController
 from tests.p4runtime.in_verilog import in_verilog
 from tests.p4runtime.test_native import (
@@ -53,14 +52,6 @@ SHARED = (
 """Collected here, too, with this module's fixtures."""
 
 
-@dataclass(frozen=True)
-class Pushed:
-    """What a controller pushes."""
-
-    p4info: P4Info
-    device_config: bytes
-
-
 @pytest.fixture
 def switch() -> Iterator[SimulatedSwitch]:
     made = in_verilog()
@@ -74,23 +65,8 @@ def program(switch: SimulatedSwitch) -> Pushed:
 
 
 @pytest.fixture
-def agent(switch: SimulatedSwitch) -> Iterator[AgentServer]:
-    with serve_devices({1: switch}, "127.0.0.1:0") as agent:
-        yield agent
-
-
-@pytest.fixture
-def session(agent: AgentServer, program: Pushed) -> Iterator[Session]:
-    with Session.connect(agent.address, 1, election_id=10) as session:
-        session.push(program.p4info, program.device_config)
-        yield session
-
-
-@pytest.fixture
-def primary(controller: PlainController, program: Pushed) -> PlainController:
-    assert controller.arbitrate(10).status.code == 0
-    assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
-    return controller
+def device(switch: SimulatedSwitch) -> SimulatedSwitch:
+    return switch
 
 
 @pytest.fixture

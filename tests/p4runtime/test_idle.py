@@ -29,56 +29,49 @@ def _address(value: int) -> tuple[int, Key, int]:
 
 
 def test_the_time_to_live_is_read_as_it_was_written(primary: PlainController) -> None:
-    assert primary.write(parse_update("INSERT", _text(1))) == ["OK"]
+    assert primary.insert(_text(1)) == ["OK"]
     everything = parse_entity(f"table_entry {{ table_id: {TABLE} }}")
     assert primary.read(everything) == [parse_entity(_text(1))]
-    assert primary.write(parse_update("MODIFY", _text(1, ttl=5 * HOUR))) == ["OK"]
+    assert primary.modify(_text(1, ttl=5 * HOUR)) == ["OK"]
     assert primary.read(everything) == [parse_entity(_text(1, ttl=5 * HOUR))]
-    assert primary.write(parse_update("MODIFY", _text(1, ttl=0))) == ["OK"]
+    assert primary.modify(_text(1, ttl=0)) == ["OK"]
     assert primary.read(everything) == [parse_entity(_text(1, ttl=0))]
 
 
 def test_the_time_since_the_last_hit_is_read_on_request(primary: PlainController, plane: MemoryPlane) -> None:
-    assert primary.write(parse_update("INSERT", _text(1, 0)), parse_update("INSERT", _text(2))) == [
-        "OK",
-        "OK",
-    ]
+    assert primary.insert(_text(1, 0), _text(2)) == ["OK", "OK"]
     plane.idle = {_address(2): 77}
-    read = primary.read(parse_entity(f"table_entry {{ table_id: {TABLE} time_since_last_hit {{ }} }}"))
+    read = primary.read(f"table_entry {{ table_id: {TABLE} time_since_last_hit {{ }} }}")
     assert texts_of(read) == texts_of(
         [
             parse_entity(_text(1, 0, f"{ACTION} time_since_last_hit {{ }}")),
             parse_entity(_text(2, HOUR, f"{ACTION} time_since_last_hit {{ elapsed_ns: 77 }}")),
         ]
     )
-    of_all_tables = primary.read(parse_entity("table_entry { time_since_last_hit { } }"))
+    of_all_tables = primary.read("table_entry { time_since_last_hit { } }")
     timed = {
         each.table_entry.table_id
         for each in of_all_tables
         if each.table_entry.HasField("time_since_last_hit")
     }
     assert timed == {TABLE}
-    assert primary.read_codes(
-        parse_entity("table_entry { table_id: 0x02000001 time_since_last_hit { } }")
-    ) == [INVALID]
+    assert primary.read_codes("table_entry { table_id: 0x02000001 time_since_last_hit { } }") == [INVALID]
 
 
 def test_what_idle_timeouts_do_not_go_with(primary: PlainController, plane: MemoryPlane) -> None:
     default = f"table_entry {{ table_id: {TABLE} is_default_action: true idle_timeout_ns: 1 {ACTION} }}"
     before = plane.copy_state()
-    assert primary.write(parse_update("MODIFY", default)) == [INVALID]
-    assert primary.write(parse_update("INSERT", _text(1, -1))) == [INVALID]
-    assert primary.write(parse_update("INSERT", _text(1, 1, f"{ACTION} time_since_last_hit {{ }}"))) == [
-        INVALID
-    ]
-    assert primary.write(parse_update("INSERT", _text(2))) == ["OK"]
+    assert primary.modify(default) == [INVALID]
+    assert primary.insert(_text(1, -1)) == [INVALID]
+    assert primary.insert(_text(1, 1, f"{ACTION} time_since_last_hit {{ }}")) == [INVALID]
+    assert primary.insert(_text(2)) == ["OK"]
     before = plane.copy_state()
     for change in ("MODIFY", "DELETE"):
-        assert primary.write(parse_update(change, _text(2, more="time_since_last_hit { }"))) == [INVALID]
+        assert primary.write((change, _text(2, more="time_since_last_hit { }"))) == [INVALID]
     plane.idle = None
-    assert primary.write(parse_update("INSERT", _text(1))) == ["UNIMPLEMENTED"]
+    assert primary.insert(_text(1)) == ["UNIMPLEMENTED"]
     assert plane.copy_state() == before
-    assert primary.write(parse_update("INSERT", _text(1, 0))) == ["OK"]
+    assert primary.insert(_text(1, 0)) == ["OK"]
 
 
 def test_refusals_have_the_words_of_bmv2(primary: PlainController) -> None:
@@ -103,7 +96,7 @@ def test_an_entry_that_is_not_hit_is_notified_again_and_again(
 ) -> None:
     hit, idle = _text(1, 1), _text(2, 1, f'{ACTION} metadata: "m" controller_metadata: 9')
     lasting = _text(3)
-    changes = [parse_update("INSERT", text) for text in (hit, idle, lasting)]
+    changes = [("INSERT", text) for text in (hit, idle, lasting)]
     plane.idle = {_address(2): HOUR, _address(3): HOUR // 2}
     begun = time.monotonic_ns()
     assert primary.write(*changes) == ["OK"] * 3
@@ -119,20 +112,13 @@ def test_an_entry_that_is_gone_is_not_notified(primary: PlainController, plane: 
     plane.idle = {_address(n): HOUR for n in (1, 2, 3)}
     gone, kept, last = (_text(n, 1) for n in (1, 2, 3))
     assert (
-        primary.write(
-            parse_update("INSERT", gone),
-            parse_update("DELETE", gone),
-            parse_update("INSERT", kept),
-            parse_update("MODIFY", _text(2, 0)),
-        )
+        primary.write(("INSERT", gone), ("DELETE", gone), ("INSERT", kept), ("MODIFY", _text(2, 0)))
         == ["OK"] * 4
     )
-    refused = parse_update("INSERT", "table_entry { table_id: 9 }")
-    rolled_back = primary.write(
-        parse_update("INSERT", gone), parse_update("MODIFY", kept), refused, atomicity=1
-    )
+    refused = ("INSERT", "table_entry { table_id: 9 }")
+    rolled_back = primary.write(("INSERT", gone), ("MODIFY", kept), refused, atomicity=1)
     assert rolled_back == ["ABORTED", "ABORTED", INVALID]
-    assert primary.write(parse_update("INSERT", last)) == ["OK"]
+    assert primary.insert(last) == ["OK"]
     for _ in range(2):
         assert [
             each.match[0].ternary.value
@@ -150,7 +136,7 @@ def test_many_notifications_come_in_messages_that_clients_take(
     for n in range(number):
         low = "".join(f"\\x{byte:02x}" for byte in n.to_bytes(2, "big"))
         entry = f"table_id: {TABLE} {match % low} priority: 7 idle_timeout_ns: 1 {ACTION}"
-        changes.append(parse_update("INSERT", f"table_entry {{ {entry} }}"))
+        changes.append(("INSERT", f"table_entry {{ {entry} }}"))
     assert primary.write(*changes) == ["OK"] * number
     named = set[bytes]()
     while len(named) < number:
@@ -163,13 +149,13 @@ def test_times_to_live_outlast_a_change_of_pipeline(
     primary: PlainController, plane: MemoryPlane, p4info: P4Info
 ) -> None:
     plane.idle = {_address(1): HOUR}
-    assert primary.write(parse_update("INSERT", _text(1))) == ["OK"]
+    assert primary.insert(_text(1)) == ["OK"]
     assert primary.set_pipeline("RECONCILE_AND_COMMIT", p4info) == "OK"
     everything = parse_entity(f"table_entry {{ table_id: {TABLE} }}")
     assert primary.read(everything) == [parse_entity(_text(1))]
 
     assert primary.set_pipeline("VERIFY_AND_SAVE", p4info) == "OK"
-    assert primary.write(parse_update("INSERT", _text(1, 1))) == ["OK"]
+    assert primary.insert(_text(1, 1)) == ["OK"]
     assert primary.set_pipeline("COMMIT") == "OK"
     assert len(primary.next_message("idle_timeout_notification").table_entry) == 1
     assert primary.read(everything) == [parse_entity(_text(1, 1))]

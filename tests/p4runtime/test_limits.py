@@ -14,9 +14,7 @@ from tests.p4runtime.memory_plane import MemoryPlane
 
 EXACT = 0x02000001
 ALL_ENTRIES = parse_entity("table_entry { }")
-GROUP = parse_update(
-    "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
-)
+GROUP = ("INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }")
 
 
 def _entry(number: int, metadata: bytes = b"") -> Any:

@@ -12,7 +12,7 @@ from olafswitch.p4.compiler import Program, compile_program, compile_text
 from olafswitch.p4.p4info.ids import name_hash
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_file, preprocess_text
-from olafswitch.p4runtime.agent import AgentServer, serve_devices
+from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.entities import (
     CounterData,
     DefaultAction,
@@ -28,7 +28,7 @@ from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.session import PushAction, Session
 from tests.p4.parts import parts_text
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, PlainController, codes_of, parse_entity, parse_update
+from tests.p4runtime.controller import SECONDS, PlainController, codes_of
 
 P4SRC = Path(__file__).parents[2] / "p4src"
 FORWARD = {"port": 4, "label": 77}
@@ -48,16 +48,8 @@ def switch() -> Iterator[NativeSwitch]:
 
 
 @pytest.fixture
-def agent(switch: NativeSwitch) -> Iterator[AgentServer]:
-    with serve_devices({1: switch}, "127.0.0.1:0") as agent:
-        yield agent
-
-
-@pytest.fixture
-def session(agent: AgentServer, program: Program) -> Iterator[Session]:
-    with Session.connect(agent.address, 1, election_id=10) as session:
-        session.push(program.p4info, program.device_config)
-        yield session
+def device(switch: NativeSwitch) -> NativeSwitch:
+    return switch
 
 
 def _frame(address: int = 0x0A000001, port: int = 0, kind: int = 0, value: int = 0, mac: int = 0) -> bytes:
@@ -133,16 +125,14 @@ def test_what_is_hidden_acts_and_no_controller_can_name_it(agent: AgentServer, s
     hidden = next(ref.id for ref in program.p4info.tables[0].action_refs)
     with PlainController(agent.address) as controller:
         controller.arbitrate(11)
-        rows = [read.table_entry for read in controller.read(parse_entity("table_entry { }"))]
+        rows = [read.table_entry for read in controller.read("table_entry { }")]
         assert {row.table_id for row in rows} == {program.p4info.tables[0].preamble.id}
         assert sorted(row.action.action.action_id == hidden for row in rows) == [False, True]
         call = f"action {{ action {{ action_id: {hidden} }} }}"
         key = r'match { field_id: 1 exact { value: "\x01" } }'
         secret = 0x02000000 | name_hash("MyIngress.secret") & 0xFFFFFF
         for table in (program.p4info.tables[0].preamble.id, secret):
-            refused = controller.write(
-                parse_update("INSERT", f"table_entry {{ table_id: {table} {key} {call} }}")
-            )
+            refused = controller.insert(f"table_entry {{ table_id: {table} {key} {call} }}")
             assert refused == ["INVALID_ARGUMENT"]
 
 
@@ -152,35 +142,28 @@ def test_arrays(session: Session, switch: NativeSwitch) -> None:
     assert session.register("seen") == [0, 0x020000000001, 0, 0]
 
 
-def test_hits_are_timed_and_idle_entries_notified(
-    agent: AgentServer, program: Program, switch: NativeSwitch
-) -> None:
+def test_hits_are_timed_and_idle_entries_notified(primary: PlainController, switch: NativeSwitch) -> None:
     entry = (
         r"""table_id: 0x02000003 priority: 1 match { field_id: 1 ternary { value: "\x21" mask: "\xff" } }"""
     )
     forward = r"""action { action { action_id: 0x01000001
         params { param_id: 1 value: "\x02" } params { param_id: 2 value: "\x03" } } }"""
-    with PlainController(agent.address) as controller:
-        controller.arbitrate(10)
-        assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
 
-        def idle() -> int:
-            (read,) = controller.read(
-                parse_entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }")
-            )
-            elapsed: int = read.table_entry.time_since_last_hit.elapsed_ns
-            return elapsed
+    def idle() -> int:
+        (read,) = primary.read("table_entry { table_id: 0x02000003 time_since_last_hit { } }")
+        elapsed: int = read.table_entry.time_since_last_hit.elapsed_ns
+        return elapsed
 
-        assert controller.write(parse_update("INSERT", f"table_entry {{ {entry} {forward} }}")) == ["OK"]
-        while idle() < 50_000_000:
-            pass
-        before = time.monotonic_ns()
-        assert switch.process(0, _frame(port=0x021))[0][0] == 2
-        assert 0 < idle() <= time.monotonic_ns() - before
-        timed = f"table_entry {{ {entry} {forward} idle_timeout_ns: 1 }}"
-        assert controller.write(parse_update("MODIFY", timed)) == ["OK"]
-        (notified,) = controller.next_message("idle_timeout_notification").table_entry
-        assert (notified.table_id, notified.idle_timeout_ns) == (0x02000003, 1)
+    assert primary.insert(f"table_entry {{ {entry} {forward} }}") == ["OK"]
+    while idle() < 50_000_000:
+        pass
+    before = time.monotonic_ns()
+    assert switch.process(0, _frame(port=0x021))[0][0] == 2
+    assert 0 < idle() <= time.monotonic_ns() - before
+    timed = f"table_entry {{ {entry} {forward} idle_timeout_ns: 1 }}"
+    assert primary.modify(timed) == ["OK"]
+    (notified,) = primary.next_message("idle_timeout_notification").table_entry
+    assert (notified.table_id, notified.idle_timeout_ns) == (0x02000003, 1)
 
 
 def test_packets_and_digests(session: Session, switch: NativeSwitch) -> None:
@@ -256,19 +239,16 @@ def test_the_projects_programs(switch: NativeSwitch, agent: AgentServer) -> None
         assert session.entries() == entries
 
 
-def test_mutated_messages_between_packets(agent: AgentServer, switch: NativeSwitch, program: Program) -> None:
+def test_mutated_messages_between_packets(primary: PlainController, switch: NativeSwitch) -> None:
     rng = random.Random(20300)
-    with PlainController(agent.address) as controller:
-        controller.arbitrate(10)
-        assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
-        write = controller.channel.unary_unary("/p4.v1.P4Runtime/Write")
-        refused = set[str]()
-        for _ in range(600):
-            try:
-                write(messages.write_request(rng, 10), timeout=SECONDS)
-            except grpc.RpcError as error:
-                refused.update(codes_of(error))
-            switch.process(rng.randint(0, 5), rng.randbytes(rng.choice((0, 5, 16, 40))))
-        assert {"OK", "NOT_FOUND", "INVALID_ARGUMENT"} < refused
-        assert "INTERNAL" not in refused
-        assert controller.write(parse_update("MODIFY", "counter_entry { counter_id: 0x12000001 }")) == ["OK"]
+    write = primary.channel.unary_unary("/p4.v1.P4Runtime/Write")
+    refused = set[str]()
+    for _ in range(600):
+        try:
+            write(messages.write_request(rng, 10), timeout=SECONDS)
+        except grpc.RpcError as error:
+            refused.update(codes_of(error))
+        switch.process(rng.randint(0, 5), rng.randbytes(rng.choice((0, 5, 16, 40))))
+    assert {"OK", "NOT_FOUND", "INVALID_ARGUMENT"} < refused
+    assert "INTERNAL" not in refused
+    assert primary.modify("counter_entry { counter_id: 0x12000001 }") == ["OK"]

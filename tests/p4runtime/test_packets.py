@@ -6,7 +6,7 @@ from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.agent.controller_stream import ControllerStream
 from olafswitch.p4runtime.agent.device import AgentDevice
 from olafswitch.p4runtime.protocol import p4runtime_pb2
-from tests.p4runtime.controller import PlainController, parse_entity, parse_update
+from tests.p4runtime.controller import PlainController, parse_entity
 from tests.p4runtime.memory_plane import MemoryPlane
 
 LEARN = 0x17000001
@@ -93,7 +93,7 @@ def _no_device(device_id: int) -> AgentDevice:
 
 def _learn(change: str, **config: int) -> object:
     settings = " ".join(f"{name}: {value}" for name, value in config.items())
-    return parse_update(change, f"digest_entry {{ digest_id: {LEARN} config {{ {settings} }} }}")
+    return (change, f"digest_entry {{ digest_id: {LEARN} config {{ {settings} }} }}")
 
 
 def test_digests_are_sent_when_enabled(primary: PlainController, plane: MemoryPlane) -> None:
@@ -104,12 +104,12 @@ def test_digests_are_sent_when_enabled(primary: PlainController, plane: MemoryPl
     assert digest.digest_id == LEARN
     assert digest.timestamp > 0
     assert [member.bitstring for member in digest.data[0].struct.members] == [b"\x0a\x0b", b"\x03"]
-    assert primary.read(parse_entity("digest_entry { }")) == [
+    assert primary.read("digest_entry { }") == [
         parse_entity(f"digest_entry {{ digest_id: {LEARN} config {{ max_list_size: 1 }} }}")
     ]
     assert primary.write(
         _learn("INSERT"),
-        parse_update("INSERT", "digest_entry { digest_id: 3 }"),
+        ("INSERT", "digest_entry { digest_id: 3 }"),
         _learn("MODIFY", max_list_size=-1),
         _learn("DELETE"),
         _learn("MODIFY"),

@@ -8,10 +8,10 @@ import pytest
 from olafswitch.p4runtime.agent import AgentServer
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
 from olafswitch.p4runtime.protocol import p4runtime_pb2
-from tests.p4runtime.controller import SECONDS, PlainController, parse_entity, parse_update
+from tests.p4runtime.controller import SECONDS, PlainController, parse_entity
 from tests.p4runtime.memory_plane import MemoryPlane
 
-ENTRY = parse_update(
+ENTRY = (
     "INSERT",
     r"""table_entry { table_id: 0x02000001
         match { field_id: 1 exact { value: "\x0a" } } match { field_id: 2 exact { value: "\x01" } }
@@ -20,12 +20,12 @@ ENTRY = parse_update(
         counter_data { packet_count: 4 byte_count: 256 }
         meter_config { cir: 1 cburst: 2 pir: 3 pburst: 4 } }""",
 )
-GROUP = parse_update(
+GROUP = (
     "INSERT",
     """packet_replication_engine_entry {
         multicast_group_entry { multicast_group_id: 1 replicas { egress_port: 2 } } }""",
 )
-DEFAULT = parse_update(
+DEFAULT = (
     "MODIFY",
     r"""table_entry { table_id: 0x02000003 is_default_action: true
         action { action { action_id: 0x01000001
@@ -114,9 +114,7 @@ def test_commit_clears_the_forwarding_state(
 def test_a_saved_pipeline_collects_writes_until_it_is_committed(
     primary: PlainController, plane: MemoryPlane, p4info: P4Info
 ) -> None:
-    old = parse_update(
-        "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 9 } }"
-    )
+    old = ("INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 9 } }")
     assert primary.write(old) == ["OK"]
     assert primary.set_pipeline("VERIFY_AND_SAVE", p4info, b"other", cookie=5) == "OK"
     assert primary.write(ENTRY, GROUP, DEFAULT) == ["OK"] * 3
@@ -137,9 +135,7 @@ def test_a_saved_pipeline_collects_writes_until_it_is_committed(
 def test_a_saved_pipeline_without_changes_to_what_it_declares(
     primary: PlainController, plane: MemoryPlane, p4info: P4Info
 ) -> None:
-    gone = parse_update(
-        "DELETE", r'table_entry { table_id: 0x02000007 match { field_id: 1 exact { value: "\x07" } } }'
-    )
+    gone = ("DELETE", r'table_entry { table_id: 0x02000007 match { field_id: 1 exact { value: "\x07" } } }')
     assert primary.set_pipeline("VERIFY_AND_SAVE", p4info) == "OK"
     assert primary.write(gone) == ["OK"]
     assert primary.set_pipeline("COMMIT") == "OK"

@@ -3,14 +3,12 @@
 What it lacks is UNIMPLEMENTED, and everything else works, also across a change of pipeline.
 """
 
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
 
-from olafswitch.p4runtime.agent import AgentServer, serve_devices
 from olafswitch.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
-from tests.p4runtime.controller import PlainController, parse_entity, parse_update
+from tests.p4runtime.controller import PlainController, parse_entity
 from tests.p4runtime.memory_plane import MemoryPlane
 from tests.p4runtime.messages import ENTRY
 
@@ -30,39 +28,28 @@ class PlainPlane(MemoryPlane):
 
 
 @pytest.fixture
-def agent(p4info: P4Info) -> Iterator[AgentServer]:
-    with serve_devices({1: PlainPlane()}, "127.0.0.1:0") as agent:
-        agent.load_pipeline(1, p4info, b"program")
-        yield agent
-
-
-@pytest.fixture
-def primary(agent: AgentServer) -> Iterator[PlainController]:
-    with PlainController(agent.address) as controller:
-        assert controller.arbitrate(1).status.code == 0
-        yield controller
+def device() -> PlainPlane:
+    return PlainPlane()
 
 
 def test_entries_are_written_read_and_deleted(primary: PlainController) -> None:
-    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
-    assert primary.read(parse_entity("table_entry { }")) == [parse_entity(ENTRY)]
-    assert primary.write(parse_update("DELETE", ENTRY)) == ["OK"]
+    assert primary.insert(ENTRY) == ["OK"]
+    assert primary.read("table_entry { }") == [parse_entity(ENTRY)]
+    assert primary.delete(ENTRY) == ["OK"]
 
 
 def test_what_it_lacks_is_unimplemented(primary: PlainController) -> None:
-    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
+    assert primary.insert(ENTRY) == ["OK"]
     assert (
         primary.read_codes(
-            parse_entity("counter_entry { }"),
-            parse_entity("register_entry { }"),
-            parse_entity("table_entry { table_id: 0x02000001 counter_data { } }"),
+            "counter_entry { }", "register_entry { }", "table_entry { table_id: 0x02000001 counter_data { } }"
         )
         == ["UNIMPLEMENTED"] * 3
     )
     assert (
-        primary.write(
-            parse_update("MODIFY", "counter_entry { counter_id: 0x12000001 data { packet_count: 1 } }"),
-            parse_update("MODIFY", "meter_entry { meter_id: 0x14000001 config { cir: 1 pir: 1 } }"),
+        primary.modify(
+            "counter_entry { counter_id: 0x12000001 data { packet_count: 1 } }",
+            "meter_entry { meter_id: 0x14000001 config { cir: 1 pir: 1 } }",
         )
         == ["UNIMPLEMENTED"] * 2
     )
@@ -74,13 +61,13 @@ def test_its_own_limits_of_replication_hold(primary: PlainController) -> None:
         entry = f"multicast_group_entry {{ multicast_group_id: {id} {replicas} }}"
         return f"packet_replication_engine_entry {{ {entry} }}"
 
-    changes = [parse_update("INSERT", group(id, port)) for id, port in ((7, 3), (8, 3), (6, 4))]
+    changes = [("INSERT", group(id, port)) for id, port in ((7, 3), (8, 3), (6, 4))]
     assert primary.write(*changes) == ["OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT"]
 
 
 @pytest.mark.parametrize("action", ["VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"])
 def test_the_pipeline_changes(primary: PlainController, p4info: P4Info, action: str) -> None:
-    assert primary.write(parse_update("INSERT", ENTRY)) == ["OK"]
+    assert primary.insert(ENTRY) == ["OK"]
     assert primary.set_pipeline(action, p4info) == "OK"
     kept = [parse_entity(ENTRY)] if action == "RECONCILE_AND_COMMIT" else []
-    assert primary.read(parse_entity("table_entry { }")) == kept
+    assert primary.read("table_entry { }") == kept

@@ -11,7 +11,7 @@ from google.protobuf.internal import api_implementation
 
 from olafswitch.p4runtime.protocol import Malformed, p4data_pb2, p4runtime_pb2, parse_message
 from tests.p4runtime import messages
-from tests.p4runtime.controller import SECONDS, PlainController, parse_update
+from tests.p4runtime.controller import SECONDS, PlainController
 
 STRUCT, MEMBERS, DATA, REGISTER_ENTRY, ENTITY, UPDATES = 5, 1, 3, 11, 2, 4
 """Field numbers of P4Data, P4StructLike, RegisterEntry, Entity, Update and WriteRequest."""
@@ -85,7 +85,7 @@ def test_deeply_nested_messages_are_refused(primary: PlainController, depth: int
             list(answer)
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert "not a " in refused.value.details()
-    assert primary.write(parse_update("INSERT", messages.ENTRY)) == ["OK"]
+    assert primary.insert(messages.ENTRY) == ["OK"]
 
 
 def test_a_shallow_one_is_not(primary: PlainController) -> None:
