@@ -122,7 +122,7 @@ class Server:
                 TypeError,
                 ValueError,
             ) as error:
-                _log.info("%s: a request is not understood", name, exc_info=True)
+                _log.info("%s: a request of %s is not understood: %.200r", name, name_caller(context), error)
                 _refuse_call(context, BadInput(Problem(f"is not understood: {error!r:.200}", name)))
 
         return grpc.stream_stream_rpc_method_handler(guarded)

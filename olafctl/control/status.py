@@ -91,8 +91,9 @@ def read_status(store: Store, kept: KeptMembership | None = None) -> Json:
     stats = running.stats()
     counted = {str(number): counters for number, counters in stats.get("ports", {}).items()}
     with devices.watch_devices(running) as sessions:
-        report["ports"] = _show_ports(testbed, running, counted)
-        report["unplugged"] = [*describe_unplugged(testbed.ports, stats.get("carriers", {}))]
+        carriers = stats.get("carriers", {})
+        report["ports"] = _show_ports(testbed, running, counted, carriers)
+        report["unplugged"] = [*describe_unplugged(testbed.ports, carriers)]
         elsewhere = [host for part in machines.values() for host in part.get("hosts", ())]
         report["hosts"] = [*hosts.show_hosts(store.folder), *elsewhere]
         report["links"] = _show_links(testbed, counted)
@@ -189,7 +190,9 @@ def processes_of(folder: Path) -> list[Json]:
     ]
 
 
-def _show_ports(testbed: Testbed, running: Running, counted: Mapping[str, Json]) -> list[Json]:
+def _show_ports(
+    testbed: Testbed, running: Running, counted: Mapping[str, Json], carriers: Mapping[str, bool]
+) -> list[Json]:
     named = {port.number: port for port in testbed.ports}
     return [
         {
@@ -197,6 +200,7 @@ def _show_ports(testbed: Testbed, running: Running, counted: Mapping[str, Json])
             "name": named[attachment.number].name if attachment.number in named else "",
             "engine": named[attachment.number].engine if attachment.number in named else "",
             **_pick_fields(attachment, "transport", "path", "namespace"),
+            "carrier": carriers.get(str(attachment.number)),
             "counters": counted.get(str(attachment.number), {}),
         }
         for attachment in running.attachments

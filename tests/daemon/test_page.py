@@ -154,6 +154,28 @@ def test_a_cluster_beyond_its_objective_and_one_outlier(browser: Tab) -> None:
         web.stop()
 
 
+def test_an_unplugged_port_is_marked_and_listed(browser: Tab) -> None:
+    look = _make_look(1, 1)
+    ports = [str(port.number) for port in look.testbed.ports]
+    for down in (ports[0], ports[-1]):
+        found = replace(look, carriers={port: port != down for port in ports})
+        web = Web(Looks(lambda shown=found: {"lab": _Fixed(shown)}, None), "127.0.0.1:0")  # type: ignore[misc]
+        try:
+            browser.open_page(f"http://{web.address}/", 1280)
+            wait_for(browser, LOADED)
+            name = next(port.name for port in look.testbed.ports if str(port.number) == down)
+            marked = browser.run_script(
+                "[...document.querySelectorAll('#topology .away')].map(e => e.parentNode.textContent)"
+            )
+            listed = browser.run_script(
+                "[...document.querySelectorAll('#topology li')].map(e => e.textContent)"
+            )
+            assert [name in each for each in marked] == [True]
+            assert [f"port {down} ({name}) has no carrier" in each for each in listed] == [True]
+        finally:
+            web.stop()
+
+
 def test_hostile_names_are_text(browser: Tab, stands: KeptDeployment) -> None:
     """A cluster has one that the API would refuse; the audit log has one that it refused."""
     with pytest.raises(BadInput, match="is not a name"):

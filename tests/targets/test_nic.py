@@ -114,6 +114,8 @@ def test_an_unplugged_cable_is_seen_wherever_ports_are(
         assert run("deploy", bed, "--target", "software").err.count(said) == 1
         assert said in run("status").out
         assert json.loads(run("status", "--json").out)["unplugged"] == [said]
+        found = json.loads(run("status", "--json").out)["ports"]
+        assert [each["carrier"] for each in found if each["transport"] == "nic"] == [True, False]
         drawn = run("graph", "--text").out.splitlines()
         assert ["worker2" in line for line in drawn] == ["no carrier" in line for line in drawn]
         line = [sys.executable, "-m", "olafctl", "daemon", "--web", "0"]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from olafctl.control.show import describe_unplugged
 from olafctl.daemon.operate.metrics import send_probability
 from olafctl.daemon.web.look import Look
 from olafctl.membership.model import Cluster, Member
@@ -46,7 +47,7 @@ def describe_deployment(look: Look, before: Look | None, heard: Heard) -> dict[s
         else {}
     )
     occupancy = {engine: queue["occupancy"] for engine, queue in look.queues.items() if "occupancy" in queue}
-    drawn = make_tree(testbed, flows, occupancy)
+    drawn = make_tree(testbed, flows, occupancy, look.carriers)
     # A worker sends as often as the fullest queue on its way allows.
     probability = min(
         map(send_probability, (each for each in look.queues.values() if "slots" in each)), default=None
@@ -70,7 +71,7 @@ def describe_deployment(look: Look, before: Look | None, heard: Heard) -> dict[s
             for engine, reasons in look.refused.items() for reason, count in reasons.items() if count
         ],
         "messages": {name: count for name, count in sorted(look.messages.items()) if count},
-        "unplugged": [*look.unplugged],
+        "unplugged": [*describe_unplugged(testbed.ports, look.carriers)],
         "drift": [*look.drift],
         "repair": f"olafctl deploy {testbed.name}",
         "repaired": [[time.strftime("%H:%M:%S", time.localtime(at)), line] for at, line in look.repaired],

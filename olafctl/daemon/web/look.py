@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from olafctl.control.deploy import recorded_testbed
 from olafctl.control.members import current_members, stored_revision
 from olafctl.control.pipeline import REFUSALS, VNP4_1, WORKERS
-from olafctl.control.show import describe_unplugged
 from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store
 from olafctl.daemon.api.calls import Owned
@@ -52,8 +51,8 @@ class Look:
     """Messages Player, by worker."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Control messages, by what became of them."""
-    unplugged: Sequence[str] = ()
-    """Front ports without a carrier, a line each."""
+    carriers: Mapping[str, bool] = field(default_factory=dict)
+    """Whether the cable of a front port is up, by the port's number."""
     drift: Sequence[str] = ()
     """How the devices differ from what is wanted."""
     repaired: Sequence[tuple[float, str]] = ()
@@ -99,11 +98,10 @@ class OwnedDeployment:
         southbound = self._owned.controller.southbound
         with suppress(OlafError):
             refused = southbound.frames_refused()
-            carriers = {str(number): up for number, up in southbound.read_carriers().items()}
             return {
                 "queues": southbound.queue_registers(),
                 "ports": southbound.port_counters(),
-                "unplugged": [*describe_unplugged(self._owned.controller.testbed.ports, carriers)],
+                "carriers": {str(number): up for number, up in southbound.read_carriers().items()},
                 "refused": {
                     engine: {reason.name.lower(): count for reason, count in each.items()}
                     for engine, each in refused.items()
@@ -148,7 +146,7 @@ class Unkept:
             },
             refused=refused,
             frames=frames,
-            unplugged=report["unplugged"],
+            carriers={str(port["number"]): port["carrier"] for port in report["ports"]},
             drift=report["drift"],
         )
 

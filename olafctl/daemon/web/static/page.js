@@ -36,6 +36,13 @@ function keep(parent, items, keyOf, build) {
   for (const child of known.values()) child.remove();
 }
 
+function list(parent, lines, kind) {
+  keep(parent, lines.map((line, place) => [place, line]), ([place]) => place, () => {
+    const text = make(kind);
+    return Object.assign(make("li", {}, text), {show: ([, line]) => write(text, line)});
+  });
+}
+
 function facts(parent, pairs, inBox = false) {
   if (inBox) {
     keep(parent, pairs, ([name]) => name, ([name]) => {
@@ -210,10 +217,7 @@ function drift(deployment) {
   if (found.length) words.replaceChildren("Repair it with ", make("code", {textContent: deployment.repair}));
   else write(words, repaired.length ? "Repaired, newest first:" : "The devices hold what they should.");
   const lines = [...found, ...repaired.map(([at, line]) => `${at} ${line}`).reverse()];
-  keep(section.querySelector("ul"), lines.map((line, place) => [place, line]), ([place]) => place, () => {
-    const code = make("code"), item = make("li", {}, code);
-    return Object.assign(item, {show: ([, line]) => write(code, line)});
-  });
+  list(section.querySelector("ul"), lines, "code");
 }
 
 function audit(lines) {
@@ -240,6 +244,7 @@ export function show(look) {
   }
   document.title = `${chosen} ${word} – Olaf`;
   topology(deployment);
+  list(find("#topology ul"), deployment.unplugged ?? [], "span");
   const clusters = deployment.clusters ?? [], beyond = clusters.filter((each) => each.beyond).length;
   write(find("#clusters-title"), beyond ? `Clusters: ${beyond} beyond their objectives` : "Clusters");
   keep(find("#clusters .cards"), clusters, (each) => each.name, card);
