@@ -1,7 +1,8 @@
 """Check prose and names: ``python tests/prose.py [FOLDER ...]`` prints a line for each fault.
 
-A docstring, or the help of an option, does not begin with one of `_BEGINNINGS`; a class name occurs at most
-twice in the tree, and a function name at most 15 times, unless it is a method of a protocol.
+A docstring, or the help of an option, does not begin with one of `_BEGINNINGS`; that of a function begins with
+a verb of `verbs.txt`, unless it is a property; a class name occurs at most twice in the tree, and a function
+name at most 15 times, unless it is a method of a protocol.
 """
 
 import ast
@@ -14,6 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _BEGINNINGS = re.compile(r"(Of|By|Those|So|Such|And|Whose|What is|Which)\b")
 _WORDS = {"help", "short_help"}
+_VERBS = frozenset((ROOT / "tests" / "verbs.txt").read_text().split())
+_FIRST_WORD = re.compile(r"([A-Z][a-z]+)[,;:]?\s")
+_STILL_NOUNS = ("lab", "olafctl", "sdk", "switch", "testkit", "tests")
+"""Rooms whose docstrings have not been rewritten yet."""
 _CLASSES, _FUNCTIONS = 2, 15
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NOT_OURS = re.compile(r"_pb2|(^|/)\.|/build/|egg-info")
@@ -45,15 +50,29 @@ def find_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
+def find_function_docstrings(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Yield line, name and docstring of each function that does something: no property, test or dunder."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+            is_property = any("property" in ast.unparse(each) for each in node.decorator_list)
+            if not is_property and not node.name.startswith(("__", "test_")):
+                yield node.lineno, node.name, text
+
+
 def prose_faults(paths: Iterable[Path]) -> list[str]:
     """Return a line for each docstring or help that begins as a fragment."""
     found = []
     for path in paths:
-        for line, text in find_texts(ast.parse(path.read_text())):
+        place, tree = path.relative_to(ROOT), ast.parse(path.read_text())
+        for line, text in find_texts(tree):
             if _BEGINNINGS.match(text.strip()):
-                found.append(
-                    f"{path.relative_to(ROOT)}:{line}: begins with a fragment: {text.strip()[:60]!r}"
-                )
+                found.append(f"{place}:{line}: begins with a fragment: {text.strip()[:60]!r}")
+        if not str(place).startswith(_STILL_NOUNS):
+            found += [
+                f"{place}:{line}: {name} does not begin with a verb: {text[:60]!r}"
+                for line, name, text in find_function_docstrings(tree)
+                if not ((word := _FIRST_WORD.match(text)) and word[1] in _VERBS)
+            ]
     return found
 
 
