@@ -1,8 +1,8 @@
 """Check prose and names: ``python tests/prose.py [FOLDER ...]`` prints a line for each fault.
 
-A docstring, or the help of an option, does not begin with one of `_BEGINNINGS`; that of a function begins with
-a verb of `verbs.txt`, unless it is a property; a class name occurs at most twice in the tree, and a function
-name at most 15 times, unless it is a method of a protocol.
+A docstring, or the help of an option, does not begin with one of `_BEGINNINGS`; that of a function begins
+with a verb of `verbs.txt`, unless it is a property; a class name occurs at most twice in the tree, and a
+function name at most 15 times, unless it is a method of a protocol.
 """
 
 import ast
