@@ -86,11 +86,11 @@ class Commits:
         return any(self._kept)
 
     def count_given(self, segment: int) -> int:
-        """Contributions to a segment since its last result."""
+        """Count this member's contributions to a segment since the segment's last result."""
         return len(self._kept[segment])
 
     def admits(self, lag: int) -> bool:
-        """Whether a gradient computed ``lag`` steps ago may be committed now; counted if not."""
+        """Return whether a gradient computed ``lag`` steps ago may be committed now; count it if not."""
         self.counters.stale += lag > self.staleness
         self.counters.early += lag <= self.staleness and not self.room
         return lag <= self.staleness and self.room
@@ -115,15 +115,15 @@ class Commits:
         self._queue.append((commit, range(segment, segment + 1)))
 
     def note_answer(self, segment: int) -> None:
-        """A result of the segment came, or never will."""
+        """Forget the contributions to a segment whose result came, or never will."""
         self._kept[segment].clear()
 
     def note_step(self) -> None:
-        """A step was applied."""
+        """Note that a step was applied."""
         self._since = 0
 
     def clear(self) -> None:
-        """Nothing that was committed counts any more."""
+        """Forget everything that was committed."""
         self._since = 0
         self._queue.clear()
         for kept in self._kept:
@@ -184,7 +184,7 @@ class Commits:
 
 
 def _split_without(left_out: list[int], count: int) -> Iterator[range]:
-    """Runs of the segments below ``count`` that are not left out; ``left_out`` is in order."""
+    """Yield the runs of the segments below ``count`` that are not left out; ``left_out`` is in order."""
     start = 0
     for segment in [*left_out, count]:
         if segment > start:

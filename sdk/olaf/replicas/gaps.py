@@ -114,11 +114,11 @@ class Gaps:
         self._due, self._doubts, self.behind, self._last = 0.0, 0, False, None
 
     def note_result(self) -> None:
-        """The engine gave a result: it works."""
+        """Note that the engine gave a result, and so works."""
         self._doubts = 0
 
     def note_step(self) -> None:
-        """A step was applied."""
+        """Note that a step was applied, and adapt the pace expected of the next one."""
         now = self._port.now()
         if self._last is not None:
             # Towards the median: stalls, which are long, must not make slow what ends the next one.
@@ -155,7 +155,7 @@ class Gaps:
         return self._due
 
     def _list_mates(self) -> list[Peer]:
-        """Members of the same numbering."""
+        """List the members of the same numbering."""
         return self._group.list_established(self._group.me.line)
 
     def _next_pause(self, tries: int) -> float:
@@ -198,14 +198,14 @@ class Gaps:
                 self._ask_member(segment, number, [chosen.address], False)
 
     def _is_nowhere(self, segment: int, lane: _Lane) -> bool:
-        """Whether a result has left the engine and no member that answers has it."""
+        """Return whether a result has left the engine and no member that answers has it."""
         if lane.hard:
             return True
         seen = lane.number <= self._ledger.newest[segment]
         return seen and lane.tries > _FEW and not lane.old and self._all_lack(lane)
 
     def _was_swallowed(self, segment: int, lane: _Lane, now: float) -> bool:
-        """Whether contributions for a result were given, and none came to any member.
+        """Return whether contributions for a result were given, and none came to any member.
 
         The result was lost on the way to all, or its contributions between two engines. A second contribution
         decides: the next result is this one, or the one after it, and then this one is void.
@@ -215,7 +215,7 @@ class Gaps:
         return given >= self._wanted and now - lane.began >= doubt and self._all_lack(lane)
 
     def _all_lack(self, lane: _Lane) -> bool:
-        """Whether all others that answer have reported that they lack it, too."""
+        """Return whether all other members that answer have reported that they lack the result, too."""
         return all(peer.dead or peer.address in lane.lacking for peer in self._group.list_others())
 
     def _ask_promises(self, segment: int, lane: _Lane) -> None:
@@ -241,7 +241,7 @@ class Gaps:
         self._decide_void(segment, lane.number)
 
     def _decide_void(self, segment: int, number: int) -> None:
-        """Decide that the result is void."""
+        """Decide that a result is void, and tell all members."""
         self._ledger.take_result(segment, number, 0, np.zeros(0, np.float32), member=True)
         self._commits.note_answer(segment)
         for peer in self._group.list_others():
@@ -264,7 +264,7 @@ class Gaps:
         self._port.send(to, head.pack(), body)
 
     def answer_question(self, datagram: memoryview, source: Address) -> None:
-        """A member lacks a result. Raises struct.error for a datagram of another kind."""
+        """Answer a member that lacks a result. Raises struct.error for a datagram of another kind."""
         ask = wire.Ask.unpack(datagram)
         me, ledger = self._group.me, self._ledger
         peer = self._group.find_peer(source, ask.incarnation)
@@ -294,7 +294,7 @@ class Gaps:
         self._port.send(source, lack.pack())
 
     def take_answer(self, datagram: memoryview, source: Address) -> None:
-        """A member lacks it, too. Raises struct.error for a datagram of another kind."""
+        """Note that a member lacks the result, too. Raises struct.error for a datagram of another kind."""
         lack = wire.Lack.unpack(datagram)
         peer = self._group.find_peer(source, lack.incarnation)
         if peer is None or lack.line != self._group.me.line.identity or lack.segment >= len(self._lanes):
@@ -317,7 +317,7 @@ class Gaps:
             self._ask_promises(segment, lane)
 
     def take_given(self, datagram: memoryview, source: Address) -> tuple[int, int, int, memoryview] | None:
-        """A result of a member that is not excluded: segment, number, count and sums.
+        """Return segment, number, count and sums of a result that a member gives; None from an excluded one.
 
         Raises struct.error for a datagram of another kind.
         """

@@ -42,7 +42,7 @@ class MemberLine(NamedTuple):
     identity: int = 0
 
     def is_newer(self, other: MemberLine) -> bool:
-        """Whether members on the other one must come over."""
+        """Return whether the members on ``other`` must come over to this line."""
         return (-self.era, _order_members(self.leader), self.identity) < (
             -other.era,
             _order_members(other.leader),
@@ -120,7 +120,7 @@ class Group:
             peer.knows = peer.fence = 0
 
     def list_others(self) -> list[Peer]:
-        """Members on the same line, or about to be."""
+        """List the members on the same line, and those about to be on it."""
         return [
             peer
             for peer in self.peers.values()
@@ -128,7 +128,7 @@ class Group:
         ]
 
     def list_established(self, line: MemberLine | None = None) -> list[Peer]:
-        """Members, of this line only if one is given."""
+        """List the established members, with ``line`` only those on it."""
         return [
             peer
             for peer in self.peers.values()
@@ -136,7 +136,7 @@ class Group:
         ]
 
     def find_peer(self, source: Address, incarnation: int) -> Peer | None:
-        """The member that sent this, unless it has restarted or is excluded."""
+        """Return the member that sent this, unless it has restarted or is excluded."""
         peer = self.peers.get(source)
         return peer if peer is not None and peer.incarnation == incarnation else None
 
@@ -171,7 +171,7 @@ class Group:
         self.tell_members([address], wanted=True)
 
     def tell_members(self, to: Iterable[Address], wanted: bool = False) -> None:
-        """How this one stands, and whom it knows."""
+        """Tell members the state of this one, and whom it knows."""
         self.refresh()
         me = self.me
         known = [(peer.address, peer.incarnation, 0) for peer in self.peers.values()]
@@ -266,5 +266,5 @@ class Group:
                 del self.peers[address]
 
     def was_expelled(self, peer: Peer) -> bool:
-        """Whether that member has reported this one as excluded."""
+        """Return whether that member has reported this one as excluded."""
         return peer.knows < 0 and -peer.knows >= self.me.incarnation

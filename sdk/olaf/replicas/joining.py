@@ -76,7 +76,7 @@ class Joining:
         return self.taker.tick(now)
 
     def note_snapshot(self, data: bytes) -> Snapshot | None:
-        """A whole state came; returns it if it is of the numbering that counts.
+        """Return the snapshot in ``data`` if it is of the numbering that counts.
 
         Raises ValueError for what is none.
         """
@@ -85,18 +85,18 @@ class Joining:
         return None if self.is_outdated(snapshot) else snapshot
 
     def explain_refusal(self, manifest: bytes, own: list[str], member: Address) -> str:
-        """Why this one can never join, by what that member trains."""
+        """Say why this member can never join, by what that member trains."""
         host, number = member
         theirs = manifest.decode(errors="replace").split("\n")
         return f"member {host}:{number} trains something else: {difference(theirs, own)}"
 
     def is_outdated(self, snapshot: Snapshot) -> bool:
-        """Whether another numbering counts by now."""
+        """Return whether another numbering counts by now."""
         best = self._find_best()
         return best is not None and best.is_newer(snapshot.line)
 
     def is_known(self) -> int | None:
-        """The fence, when all who answer know this member."""
+        """Return the fence when all who answer know this member; else None."""
         group, fence = self._group, 0
         for peer in group.list_others():
             if peer.absent:
@@ -107,7 +107,7 @@ class Joining:
         return fence
 
     def _find_best(self) -> MemberLine | None:
-        """The numbering that counts, of those that members have reported."""
+        """Return the numbering that counts, of those that members have reported."""
         best: MemberLine | None = None
         for peer in self._group.list_established():
             if not peer.absent and (best is None or peer.line.is_newer(best)):
@@ -124,6 +124,6 @@ class Joining:
 
 
 def _choose_member(givers: list[Address], own: Address, turn: int) -> Address:
-    """Joining members spread over those that can give."""
+    """Choose the member to ask for the state, so that joining members spread over those that can give."""
     order = sorted(givers)
     return order[(own[1] + sum(map(int, own[0].split("."))) + turn) % len(order)]

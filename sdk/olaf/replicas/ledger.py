@@ -51,7 +51,7 @@ class Step:
         self.missing = segments.count
 
     def compute_mean(self, segments: Segments) -> Vector:
-        """Each block divided by its own count (n,); zeros where it is void."""
+        """Return the mean gradient (n,): each block divided by its own count, zeros where it is void."""
         first = int(self.counts[0])
         if (self.counts == first).all():
             return np.divide(self.sums, np.float32(max(first, 1)), dtype=np.float32)
@@ -113,34 +113,34 @@ class Ledger:
         self.fence = 0
 
     def number_of(self, segment: int, seq: int) -> int:
-        """The engine's number of a result without wrapping around."""
+        """Return the number of a result, which the engine's ``seq`` gives modulo its width."""
         return self.version + distance(seq - self._bases[segment], self.version, ROUND_BITS)
 
     def lowest_undecided(self, segment: int) -> int:
-        """The lowest number that is not decided."""
+        """Return the lowest number that is not decided."""
         return self._next[segment]
 
     def segments_ahead(self) -> list[int]:
-        """Segments so far ahead of the slowest that they can do without a contribution."""
+        """List the segments so far ahead of the slowest that they can do without a contribution."""
         return [segment for segment, newest in enumerate(self.newest) if newest > self.version + _AHEAD]
 
     def is_near(self, version: int) -> bool:
-        """Whether a member at that version still gets all that it lacks."""
+        """Return whether a member at that version still gets all that it lacks."""
         return version > self.version - self._keep // 2
 
     def note_seen(self, segment: int, number: int) -> None:
-        """There is, or will be, a result of this number."""
+        """Note that there is, or will be, a result of this number."""
         self.newest[segment] = max(self.newest[segment], number)
 
     def add_promise(self, segment: int, number: int) -> None:
-        """From now on it comes from a member only."""
+        """Take the result of this number from a member only, from now on."""
         self.promised.add((segment, number))
         self.note_seen(segment, number)
 
     def take_result(
         self, segment: int, number: int, count: int, values: Vector, member: bool
     ) -> ResultOutcome:
-        """A result of ``count`` updates (0: void), from a member or from the engine."""
+        """Take a result of ``count`` updates (0: void), from a member or from the engine."""
         if len(values) != (self.segments.length(segment) if count else 0):
             return ResultOutcome.REFUSED
         if number <= self.version:
@@ -164,7 +164,7 @@ class Ledger:
         return ResultOutcome.NEW
 
     def find_result(self, segment: int, number: int) -> tuple[int, Vector] | None:
-        """The count and the sums, if they are kept."""
+        """Return the count and the sums of a result, if they are kept."""
         step = self._steps.get(number)
         if step is None or step.counts[segment] < 0:
             return None
@@ -172,12 +172,12 @@ class Ledger:
         return count, step.sums[self.segments.slice(segment)] if count else step.sums[:0]
 
     def next_step(self) -> Step | None:
-        """The next step, if all of it is decided."""
+        """Return the next step, if all of it is decided."""
         step = self._steps.get(self.version + 1)
         return step if step is not None and not step.missing else None
 
     def note_applied(self, step: Step, weights: Vector | None) -> None:
-        """It was; ``weights`` (n,) after it where ``looks`` wants them."""
+        """Note that a step was applied; ``weights`` (n,) are those after it where ``looks`` wants them."""
         self.version += 1
         chain = zlib.crc32(step.counts.tobytes(), self.chain)
         chain = zlib.crc32(step.sums.data.cast("B"), chain)
@@ -199,7 +199,7 @@ class Ledger:
         return (self.version + 1) % _LOOK == 0
 
     def chain_differs(self, version: int, chain: int) -> bool:
-        """Whether a member at ``version`` has applied other results."""
+        """Return whether a member at ``version`` has applied other results."""
         return self._chains.get(version, chain) != chain
 
     def _advance_next(self, segment: int) -> None:
@@ -209,7 +209,7 @@ class Ledger:
         self._next[segment] = number
 
     def _judge_again(self, segment: int, number: int, values: Vector) -> ResultOutcome:
-        """From the engine, under a number that was decided."""
+        """Judge a result of the engine under a number that was decided before."""
         if number <= self._began:
             return ResultOutcome.OVER if number > self._began - _NEAR else ResultOutcome.ODD
         kept = self.find_result(segment, number)

@@ -123,7 +123,7 @@ class Member:
         return self.joined and same
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: results, members' reports, control messages, or garbage."""
+        """Receive results, members' reports and control messages; count garbage."""
         for datagram in run:
             if self.failure is not None:
                 return
@@ -136,7 +136,7 @@ class Member:
                 self.counters.refused += 1
 
     def tick(self) -> float | None:
-        """Party: tell, ask, send again, join."""
+        """Tell members, ask them, send again and join, as far as it is due."""
         now = self._port.now()
         if self.failure is not None:
             return self.group.tick(now, True)
@@ -167,7 +167,7 @@ class Member:
         me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
 
     def _take_control(self, now: float) -> float | None:
-        """The control plane's part, where there is one."""
+        """Let the membership send what is due, where there is a control plane."""
         if self._membership is None:
             return None
         if self.joined and now - max(self._progress, self._requested) >= _STALLED:
@@ -289,7 +289,8 @@ class Member:
                 self._fall_back(f"member {_name_member(peer.address)} has other results", peer.address)
 
     def _compare_chain(self, peer: Peer) -> bool:
-        """Whether it has other results, and this one comes over: of two it is always the same."""
+        """Return whether this member comes over to ``peer``, which has other results: always the same one of
+        two."""
         return peer.address < self.group.own and self.ledger.chain_differs(peer.version, peer.chain)
 
     def _fall_back(self, why: str, giver: Address | None = None) -> None:
@@ -330,7 +331,7 @@ class Member:
         self._stepped()
 
     def _give_snapshot(self, datagram: memoryview, source: Address) -> None:
-        """Pieces of this one's state."""
+        """Give pieces of this member's state."""
 
         def state() -> tuple[int, bytes]:
             ledger = self.ledger
@@ -341,7 +342,7 @@ class Member:
         self.giver.give_pieces(datagram, source, self.joined, self.ledger.is_near, state)
 
     def _take_snapshot(self, what: What, whole: bytes, source: Address) -> None:
-        """A member's state is here."""
+        """Take the state of a member, or the manifest that refuses this one."""
         if what is What.MANIFEST:
             self._fail_training(JoinRefused(self.joining.explain_refusal(whole, self._manifest, source)))
             return

@@ -118,7 +118,7 @@ class Replica:
     def _find_server(
         self, where: Address | Cluster, values: int, key: str | None, h: int | None, wait: float
     ) -> tuple[Address, bool | None]:
-        """Where contributions go, and in a cluster whether this member founds the training."""
+        """Return where contributions go, and in a cluster whether this member founds the training."""
         if not isinstance(where, Cluster):
             return where, None
         secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
@@ -184,7 +184,7 @@ class Replica:
         return self._member.giver.served
 
     def weights(self) -> tuple[int, Vector]:
-        """Version and weights (n,), a copy: what the next gradient is to be computed from."""
+        """Return version and weights (n,), a copy: what the next gradient is to be computed from."""
         with self._port.lock:
             return self.version, self._member.trained.weights
 
@@ -256,7 +256,7 @@ class Replica:
 
 
 def check(members: int, h: int | None, staleness: int) -> None:
-    """Raises ValueError for an S or H that cannot be."""
+    """Refuse an S or H that cannot be. Raises ValueError."""
     if not 0 <= staleness <= MOST_STALENESS:
         raise ValueError(f"the staleness bound S must be 0 … {MOST_STALENESS}, not {staleness}")
     if h is not None and not 1 <= h <= _MOST_WANTED:

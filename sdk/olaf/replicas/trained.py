@@ -26,13 +26,13 @@ class Trained(Protocol):
         """(n,), a copy."""
 
     def step(self, mean: Vector) -> None:
-        """One step along the mean gradient (n,); zeros where a block was left out."""
+        """Step along the mean gradient (n,), which is zero where a block was left out."""
 
     def save(self) -> bytes:
-        """Weights and the optimiser's state."""
+        """Return the weights and the optimiser's state as bytes."""
 
     def load(self, state: bytes) -> None:
-        """As another member saved them; raises ValueError for bytes that are not a state."""
+        """Load a state that another member saved. Raises ValueError for bytes that are no state."""
 
 
 class Descent:
@@ -54,15 +54,15 @@ class Descent:
         return self._weights.copy()
 
     def step(self, mean: Vector) -> None:
-        """In place."""
+        """Move the weights in place."""
         self._weights -= self._rate * mean
 
     def save(self) -> bytes:
-        """The weights are all there is."""
+        """Return the weights, which are the whole state."""
         return bytes(payload(self._weights))
 
     def load(self, state: bytes) -> None:
-        """Raises ValueError for another length."""
+        """Load weights. Raises ValueError for another length."""
         weights = np.frombuffer(state, "<f4")
         if len(weights) != len(self._weights):
             raise ValueError(f"{len(weights)} values instead of {len(self._weights)}")
@@ -70,12 +70,12 @@ class Descent:
 
 
 def digest(manifest: list[str]) -> int:
-    """64 bits of what is trained and how."""
+    """Return a hash of 64 bits of what is trained and how."""
     return int.from_bytes(hashlib.sha256("\n".join(manifest).encode()).digest()[:8], "big")
 
 
 def difference(theirs: list[str], own: list[str]) -> str:
-    """The first thing that differs."""
+    """Describe the first difference between two manifests."""
     for there, here in zip(theirs, own):
         if there != here:
             return f"{there!r} there, {here!r} here"
@@ -106,7 +106,7 @@ class Opening:
         return self._due
 
     def came(self, segment: int, seq: int) -> list[int] | None:
-        """A result of the engine; returns all bases with the last one."""
+        """Note a result of the engine; return all bases with the last one."""
         if self._bases[segment] is None:
             self._bases[segment] = seq
             self._commits.note_answer(segment)
@@ -114,7 +114,7 @@ class Opening:
         return found if len(found) == len(self._bases) else None
 
     def missing(self) -> list[int]:
-        """Segments without any result."""
+        """List the segments without any result."""
         return [segment for segment, base in enumerate(self._bases) if base is None]
 
 
@@ -129,7 +129,7 @@ class Snapshot:
     state: bytes
 
     def pack(self) -> bytes:
-        """A line of JSON, the bases, and the state."""
+        """Return a line of JSON, the bases, and the state."""
         era, leader, identity = self.line
         head = {"version": self.version, "chain": self.chain, "line": [era, *leader, identity]}
         head["bases"] = len(self.bases)
@@ -137,7 +137,7 @@ class Snapshot:
 
     @classmethod
     def unpack(cls, data: bytes) -> Snapshot:
-        """Raises ValueError for what is none."""
+        """Read a snapshot. Raises ValueError for bytes that are none."""
         end = data.index(b"\n")
         try:
             head = json.loads(data[:end])

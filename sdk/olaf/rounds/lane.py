@@ -40,7 +40,7 @@ class Lane:
     """Members at fixed addresses that lack the result of ``round``, too."""
 
     def next_pause(self) -> float:
-        """Seconds until the next try.
+        """Return the seconds until the next try.
 
         They grow with the number, too: where results take long, the one before was perhaps only under way.
         """
@@ -49,7 +49,7 @@ class Lane:
 
 
 def chunk_of(number: int) -> int:
-    """The chunk that a number belongs to, as the first of its numbers."""
+    """Return the chunk that a number belongs to, as the first of its numbers."""
     return (number - number % NUMBERS) % (1 << ROUND_BITS)
 
 
@@ -72,7 +72,7 @@ class Reduction:
         return self.left == 0
 
     def note_arrival(self, place: slice, values: Vector) -> None:
-        """One chunk's sum is here."""
+        """Note that the sum of one chunk has come."""
         self.vector[place] = values
         self.left -= 1
         if self.done:
@@ -117,20 +117,20 @@ class Peers:
         self._port.send(peer, answer.pack())
 
     def note_answer(self, peer: Address) -> None:
-        """Something came from it."""
+        """Note that a member was heard."""
         self._known.add(peer)
         self._silent.pop(peer, None)
 
     def all_there(self) -> None:
-        """A result came, to which all have contributed."""
+        """Note that a result came, to which all have contributed."""
         self._silent.clear()
 
     def note_end(self, answer: wire.Answer) -> str:
-        """Why a member with this answer has ended; empty while it goes on."""
+        """Say why a member with this answer has ended; empty while it goes on."""
         return _ENDED.get(answer.reason, "") if answer.epoch == self._epoch else ""
 
     def find_dead(self) -> tuple[Address, float] | None:
-        """A member that has died, and for how many seconds it has been silent."""
+        """Return a member that has died, and for how many seconds it has been silent."""
         now = self._port.now()
         for peer, (since, questions) in self._silent.items():
             if peer in self._known and now - since > _SILENCE and questions > _QUESTIONS:

@@ -162,7 +162,7 @@ class Rounds:
             }
 
     def unopened(self, segments: Sequence[int], counts: Sequence[int]) -> str:
-        """Why no round begins in these segments, where ``counts`` updates were in what came instead."""
+        """Say why no round begins in these segments, where ``counts`` updates were in what came instead."""
         where = f"{self._server[0]}:{self._server[1]}"
         if counts:
             return (
@@ -215,7 +215,7 @@ class Rounds:
             raise reduction.failure
 
     def leave(self) -> None:
-        """No more is summed here: members that wait for more fail; those that miss a result still get it."""
+        """Sum no more: members that wait for another round fail; those that miss a result still get it."""
         with self._port.lock:
             self._left = True
 
@@ -226,12 +226,12 @@ class Rounds:
         self._port.close()
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: results, Help of another member, or garbage."""
+        """Receive results, Help of another member, or garbage."""
         for datagram in run:
             self._receive_datagram(datagram, source)
 
     def tick(self) -> float | None:
-        """Party: send again what was not answered, then ask for help."""
+        """Send again what was not answered, then ask for help."""
         now = self._port.now()
         due = []
         if self._membership is not None:
@@ -389,7 +389,7 @@ class Rounds:
         self.counters.helped += 1
 
     def _note_lack(self, lane: Lane, number: int, peer: Address) -> None:
-        """A member lacks a result that this one does not have, either."""
+        """Note that a member lacks a result that this one does not have, either."""
         if self._failure is not None or self._left:
             self._others.answer_peer(peer, wire.Reason.FAILED if self._failure else wire.Reason.NOT_A_MEMBER)
             return
@@ -403,7 +403,7 @@ class Rounds:
             self._remake_round(lane)
 
     def _take_answer(self, answer: wire.Answer, peer: Address) -> None:
-        """A member does not have the result: it will, or it has ended."""
+        """Take the answer of a member without the result: it will have it, or it has ended."""
         self._others.note_answer(peer)
         ended = self._others.note_end(answer)
         if ended and any(lane.waiting and lane.tries >= _SILENT_TRIES for lane in self._lanes):

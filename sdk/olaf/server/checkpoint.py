@@ -58,7 +58,7 @@ def save(path: Path, models: Mapping[str, Model], epochs: Mapping[str, int]) -> 
 
 
 def load(path: Path, make: PolicyMaker) -> dict[str, tuple[Model, int]]:
-    """Each cluster's model, its versions moved on, and the epoch it was trained in.
+    """Load each cluster's model, its versions moved on, and the epoch it was trained in.
 
     Raises BadCheckpoint when the file is damaged, or written by another policy; OSError when it cannot be
     read.

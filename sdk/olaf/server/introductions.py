@@ -24,7 +24,7 @@ class Introductions:
     def take_introduction(
         self, cluster: Served, init: wire.Init, values: Vector, source: Address, division: int | None
     ) -> None:
-        """A worker's INIT: its model's length and division, and, if the server has none, its weights.
+        """Take a worker's INIT: its model's length and division, and, if the server has none, its weights.
 
         ``division``: the engine's segments, where they are known.
         """
@@ -65,7 +65,8 @@ class Introductions:
         self.answer_sender(cluster, segment, source)  # it asks for the others
 
     def answer_sender(self, cluster: Served, segment: int, to: Address) -> None:
-        """INIT to a worker: the weights; or none, if it requested a segment that does not exist."""
+        """Answer a worker's INIT with the weights; without them, if it requested a segment that does not
+        exist."""
         model = cluster.model
         if model is None:
             self._tell_member(cluster, segment, to, 0, 0)

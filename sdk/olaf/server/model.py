@@ -37,7 +37,7 @@ class Staleness:
         return self.total / self.updates if self.updates else None
 
     def add(self, totals: Sequence[int], count: int, exact: bool = True) -> None:
-        """Frames of ``count`` updates each arrive, for segments of these sums of staleness (at least one).
+        """Add frames of ``count`` updates each, for segments of these sums of staleness (at least one).
 
         They are ``exact``, or made of the oldest's in each frame.
         """
@@ -60,7 +60,7 @@ class Staleness:
         self.bins[_find_bin(mean)] += frames * count
 
     def figures(self) -> dict[str, object]:
-        """For a report: the histogram by its bounds, without those above the largest."""
+        """Return the figures of a report: the histogram by its bounds, without those above the largest."""
         return {
             "mean": self.mean,
             "max": self.largest,
@@ -94,7 +94,7 @@ class AgeOfModel:
         self._doubled_area = 0
 
     def note_reception(self, now: int, segment: int, age: int, segments: int = 1) -> None:
-        """An update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``.
+        """Note that an update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``.
 
         ``segments``: of so many neighbouring ones, at the same time.
         """
@@ -123,7 +123,7 @@ class AgeOfModel:
         self._oldest = self._by_age[0]
 
     def average_age(self, now: int) -> float | None:
-        """The time average of Δ in ns since it began; None before that, or at that instant."""
+        """Return the time average of Δ in ns since it began; None before that, or at that instant."""
         if self._oldest is None or now <= self._start:
             return None
         self._advance_area(now, self._oldest)
@@ -161,7 +161,7 @@ class Replay:
 
 
 def _mark_seen(state: tuple[int, int] | None, seq: int) -> tuple[bool, tuple[int, int]]:
-    """Whether ``seq`` is new to a segment in this state, and the state after it."""
+    """Return whether ``seq`` is new to a segment in this state, and the state after it."""
     if state is None:
         return True, (seq, 1)
     newest, seen = state
@@ -244,7 +244,7 @@ class Model:
         self._most = min(_MOST_SENDERS, max(1, _MOST_NUMBERS // segments.count))
 
     def first(self, member: Address, seq: int, segments: range) -> list[tuple[bool, range]]:
-        """For these segments, in order, whether this member's frames are new."""
+        """Return for these segments, in order, whether this member's frames are new."""
         replay = self._seen.get(member)
         if replay is None:
             if len(self._seen) >= self._most:
@@ -258,7 +258,7 @@ class Model:
         self._resumed, self._begun = list(self.versions), list(self.versions)
 
     def staleness(self, segments: range, fields: list[int], count: int, summed: bool) -> list[int]:
-        """The sum of the staleness of the ``count`` updates in the frame of each segment.
+        """Return the sum of the staleness of the ``count`` updates in the frame of each segment.
 
         ``fields`` is each field ``weights_version``: with ``summed`` the sum of the updates' versions modulo
         2^16, by which the sum is exact while it is below 2^16, else the version of the oldest, whose
@@ -273,7 +273,7 @@ class Model:
         return totals if since is None else [min(total, count * old) for total, old in zip(totals, since)]
 
     def _versions_since(self, segments: range) -> list[int] | None:
-        """How many versions ago the server began, of each segment; None when that is long ago."""
+        """Return how many versions ago the server began, of each segment; None when that is long ago."""
         if self._begun is None:
             return None
         versions = self.versions[segments.start : segments.stop]
@@ -285,7 +285,8 @@ class Model:
         return moved
 
     def lags(self, segments: range, bases: list[int]) -> list[int]:
-        """How many versions ago the weights of each segment had versions ``bases``; 0 for one yet to come.
+        """Return how many versions ago the weights of each segment had versions ``bases``; 0 for one yet to
+        come.
 
         Versions that were skipped in a restart do not count, and weights that got lost in it count as those
         that the checkpoint had.
@@ -306,7 +307,7 @@ class Model:
         return [max(lag, 0) for lag in lags]
 
     def blocks(self, segments: range) -> list[memoryview]:
-        """The weights of each segment as they travel, where they are."""
+        """Return the weights of each segment as they travel, where they are."""
         weights = self.policy.weights
         if self._divided is not weights:
             self._blocks = blocks(weights, self.segments.size)

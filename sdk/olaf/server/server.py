@@ -118,7 +118,7 @@ class ParameterServer:
             return tuple(self._clusters)
 
     def begin(self, cluster: str, epoch: int) -> None:
-        """A new job: weights and versions of the last one are forgotten, its late frames refused.
+        """Begin a new job: forget weights and versions of the last one, and refuse its late frames.
 
         Raises KeyError for an unknown cluster.
         """
@@ -149,13 +149,13 @@ class ParameterServer:
                 del self._clusters[name]
 
     def weights(self, cluster: str = DEFAULT) -> Vector | None:
-        """The model's weights (values,), a copy; None when it has none yet. Raises KeyError."""
+        """Return the model's weights (values,), a copy; None when it has none yet. Raises KeyError."""
         with self._port.lock:
             model = self._clusters[cluster].model
             return None if model is None else model.policy.weights.copy()
 
     def versions(self, cluster: str = DEFAULT) -> list[int]:
-        """Each segment's version; empty without weights. Raises KeyError."""
+        """Return each segment's version; empty without weights. Raises KeyError."""
         with self._port.lock:
             model = self._clusters[cluster].model
             return [] if model is None else list(model.versions)
@@ -184,12 +184,12 @@ class ParameterServer:
             self._port.close()
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: updates, a worker's INITs, or answers of the control plane."""
+        """Receive updates, a worker's INITs, or answers of the control plane."""
         for piece in (run,) if len(run) == 1 else frames.together(run):
             self._receive_run(piece, source)
 
     def tick(self) -> float | None:
-        """Party: what policies do in time, and checkpoints."""
+        """Let policies do what is due, and write due checkpoints."""
         now: float = self._port.now()
         due: list[float | None] = []
         for cluster in self._clusters.values():
@@ -216,7 +216,7 @@ class ParameterServer:
         self._clusters = {DEFAULT: Served(self._membership.admit(wait).epoch)}
 
     def _follow_membership(self) -> None:
-        """Another epoch is another job."""
+        """Begin another job when the epoch has changed."""
         joined = None if self._membership is None else self._membership.joined
         if joined is not None and joined.epoch != self._clusters[DEFAULT].epoch:
             self.begin(DEFAULT, joined.epoch)
@@ -247,7 +247,7 @@ class ParameterServer:
             self._clusters[name].saved = list(model.versions)
 
     def _receive_run(self, run: Run, source: Address) -> None:
-        """Frames of neighbouring segments. A run with anything unusual is taken apart."""
+        """Receive frames of neighbouring segments, one by one if anything is unusual."""
         if self._membership is not None and is_control(run.data):
             for datagram in run:
                 self._membership.take(datagram)
@@ -287,7 +287,7 @@ class ParameterServer:
             self._receive_run(Run(datagram), source)
 
     def _are_usual(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run) -> bool:
-        """Whether these are updates of segments that the model has, with finite values."""
+        """Return whether these are updates of segments that the model has, with finite values."""
         if cluster.model is None or header.frame_type != wire.FrameType.UPDATE:
             return False
         division = cluster.model.segments
@@ -359,7 +359,7 @@ class ParameterServer:
         return moved
 
     def _answer_moved(self, cluster: Served, model: Model, segments: range) -> None:
-        """New weights have a new version; one that a checkpoint does not allow is not given out."""
+        """Give new weights a new version, and hold back one that no checkpoint covers yet."""
         span = slice(segments.start, segments.stop)
         versions = model.versions[span]
         if versions.count(versions[0]) == len(versions):  # as nearly always
@@ -386,7 +386,7 @@ class ParameterServer:
     def _answer_member(
         self, cluster: Served, model: Model, segments: range, header: wire.Olaf, to: Address
     ) -> None:
-        """ACKs: the weights and their versions; count, seq, reward and time are the update's."""
+        """Answer with ACKs: the weights and their versions; count, seq, reward and time are the update's."""
         answer = wire.Olaf(
             wire.VERSION,
             wire.FrameType.ACK,

@@ -11,7 +11,7 @@ from olaf.transport.segments import Vector
 
 
 def read(parameters: Sequence[torch.Tensor]) -> Vector:
-    """Their values (n,), a copy."""
+    """Return the values (n,) of ``parameters``, a copy."""
     with torch.no_grad():
         values = torch.cat([real(p).reshape(-1).to("cpu", torch.float32) for p in parameters])
     weights: Vector = values.numpy()
@@ -44,7 +44,7 @@ def move(parameters: Sequence[torch.Tensor], before: Vector, after: Vector) -> N
 
 
 def rounded(parameters: Sequence[torch.Tensor], weights: Vector) -> Vector:
-    """The values ``weights`` (n,) that they were given, as far as those narrower than binary32 hold them."""
+    """Return ``weights`` (n,) as ``parameters`` hold them, rounded where one is narrower than binary32."""
     held, place = read(parameters), 0
     for parameter in map(real, parameters):
         span = slice(place, place + parameter.numel())
@@ -56,7 +56,8 @@ def rounded(parameters: Sequence[torch.Tensor], weights: Vector) -> Vector:
 
 @contextmanager
 def holding(parameters: Sequence[torch.Tensor], weights: Vector) -> Iterator[None]:
-    """Meanwhile they have the values ``weights`` (n,); a graph made before it may go backward after it."""
+    """Give ``parameters`` the values ``weights`` (n,) meanwhile; a graph made before may go backward after
+    it."""
     own = [parameter.data for parameter in parameters]
     other = [torch.empty_like(data) for data in own]
     write(other, weights)
@@ -70,6 +71,6 @@ def holding(parameters: Sequence[torch.Tensor], weights: Vector) -> Iterator[Non
 
 
 def real(parameter: torch.Tensor) -> torch.Tensor:
-    """The parameter, or a view of a complex one's real and imaginary parts."""
+    """Return the parameter, or a view of a complex one's real and imaginary parts."""
     parameter = parameter.detach()
     return torch.view_as_real(parameter) if parameter.is_complex() else parameter

@@ -28,7 +28,7 @@ def truncated(
     rho: float = 1.0,
     published: bool = False,
 ) -> torch.Tensor:
-    """R' of rows, from logarithms of probabilities (n,): of the policy trained, of μ, of the others'.
+    """Return R' of rows, from logarithms of probabilities (n,): of the policy trained, of μ, of the others'.
 
     Its gradient is R'·∇log π of the own policy: where another's ratio is the smallest too, and at a tie.
     ``published`` takes the formula of the authors' code, min(own ratio, max(min_i, ρ)), instead of the
@@ -46,7 +46,7 @@ def truncated(
 
 
 def clipped(ratio: torch.Tensor, advantages: torch.Tensor, epsilon: float = 0.2) -> torch.Tensor:
-    """PPO's loss, -mean min(R·A, clip(R, 1 ± ε)·A), of ratios and advantages (n,)."""
+    """Return PPO's loss, -mean min(R·A, clip(R, 1 ± ε)·A), of ratios and advantages (n,)."""
     return -torch.min(ratio * advantages, ratio.clamp(1 - epsilon, 1 + epsilon) * advantages).mean()
 
 
@@ -69,7 +69,7 @@ class Importance:
         """Share of the last rows whose weight was below SMALL."""
 
     def ratios(self, log_prob: Callable[[], torch.Tensor], behaviour: torch.Tensor) -> torch.Tensor:
-        """R' of rows (n,). ``log_prob`` gives their actions' log π by the parameters as they are then.
+        """Return R' of rows (n,). ``log_prob`` gives their actions' log π by the parameters as they are then.
 
         It is called once with gradients, and once without for each version that the worker has kept.
         """

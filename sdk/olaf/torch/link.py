@@ -89,7 +89,7 @@ class Link:
         self._hook = optimizers[-1].register_step_post_hook(torch.compiler.disable(self._after_step))
 
     def reward(self, value: float) -> None:
-        """The mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
+        """Set the mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
         if representable(value):
             self._reward = as_number(value)
         else:
@@ -133,7 +133,7 @@ class Link:
         self._base = weights
 
     def _share_progress(self, weights: Vector, moved: Vector, held: Vector) -> Vector:
-        """After an outage, a share of the way from the server's weights to ours, (n,).
+        """Return, after an outage, a share of the way from the server's weights to ours, (n,).
 
         No further than this program has moved alone: others may have trained on.
         """
@@ -146,7 +146,7 @@ class Link:
         return share if finite(share) else np.zeros_like(share)
 
     def _present_weights(self) -> None:
-        """Until a server answers, offer it the weights that training alone has reached."""
+        """Offer the weights that training alone has reached, until a server answers."""
         weights = flat.read(self._parameters)
         if finite(weights):
             self._base = weights

@@ -83,14 +83,14 @@ class Optimized:
         self._clear_gradients()
 
     def save(self) -> bytes:
-        """Parameters as they are, and the optimisers' states."""
+        """Return the parameters as they are, and the optimisers' states, as bytes."""
         file = io.BytesIO()
         states = [optimizer.state_dict() for optimizer in self._optimizers]
         torch.save({"parameters": [each.detach() for each in self._parameters], "states": states}, file)
         return file.getvalue()
 
     def load(self, state: bytes) -> None:
-        """It reads only tensors, numbers and texts. Raises ValueError for another model's."""
+        """Load a state of tensors, numbers and texts only. Raises ValueError for another model's."""
         try:
             saved = torch.load(io.BytesIO(state), weights_only=True)
             with torch.no_grad():
@@ -102,13 +102,13 @@ class Optimized:
             raise ValueError(str(error).split("\n")[0]) from error
 
     def give(self, parameters: Sequence[torch.Tensor]) -> None:
-        """The weights to a script's parameters."""
+        """Copy the weights to a script's parameters."""
         with torch.no_grad():
             for theirs, own in zip(parameters, self._parameters):
                 theirs.copy_(own)
 
     def states(self) -> list[dict[str, Any]]:
-        """The optimisers' states, copies."""
+        """Return copies of the optimisers' states."""
         return [copy.deepcopy(optimizer.state_dict()) for optimizer in self._optimizers]
 
     def _clear_gradients(self) -> None:
@@ -208,7 +208,7 @@ class Replicated:
         self._found[number] = {id(each): None if each.grad is None else each.grad.clone() for each in own}
 
     def _read_gradient(self) -> Vector:
-        """Gradients (n,), those that each optimiser found; -0.0 where there is none."""
+        """Return the gradients (n,) that each optimiser found; -0.0 where there is none."""
         found = {id(each): each.grad for each in trained(self._optimizers[-1:])}
         for gradients in self._found.values():
             found.update(gradients)
@@ -280,7 +280,7 @@ def _identify_groups(optimizers: Sequence[torch.optim.Optimizer]) -> list[list[i
 
 
 def _is_absent(values: Vector) -> bool:
-    """Whether all values are -0.0, as those of a parameter without a gradient."""
+    """Return whether all values are -0.0, as those of a parameter without a gradient."""
     bits = values.view(np.uint32)
     return bool(len(bits) and bits[0] == _NEGATIVE_ZERO and (bits == _NEGATIVE_ZERO).all())
 
@@ -292,7 +292,7 @@ def trained(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:
 
 
 def settings(optimizer: torch.optim.Optimizer) -> list[str]:
-    """A line for each group: how many parameters, and the hyperparameters."""
+    """Return a line for each group: how many parameters, and the hyperparameters."""
     lines = []
     for number, group in enumerate(optimizer.param_groups):
         values = {key: value for key, value in group.items() if key != "params"}

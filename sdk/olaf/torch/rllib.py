@@ -39,7 +39,8 @@ class Asynchronous:
     link: Link
 
     def build(self) -> None:
-        """Raises ValueError without settings or with several optimisers, and what ``attach`` raises."""
+        """Build the learner. Raises ValueError without settings or with several optimisers, and what
+        ``attach`` raises."""
         super().build()  # type: ignore[misc]
         settings = self.config.learner_config_dict.get(_SETTINGS)
         if not settings or "server" not in settings:
@@ -51,7 +52,7 @@ class Asynchronous:
         self.link = attach(optimizer, every=None, **settings)
 
     def update(self, *arguments: Any, training_data: Any = None, **keywords: Any) -> Any:
-        """As the learner's, then exchange with the server."""
+        """Update as the learner does, then exchange with the server."""
         if training_data is not None:
             training_data.solve_refs()
             self._note_reward(training_data.episodes or ())  # before the learner lengthens them
