@@ -32,7 +32,7 @@ class Checkpoint:
         self._loaded: State = {}
 
     def read(self) -> State:
-        """What was loaded last."""
+        """Return the state that was loaded last."""
         return self._loaded
 
     def require_writable(self) -> None:
@@ -118,5 +118,5 @@ class EnginePlayer:
         return box[0]
 
     def _send(self, tensor: torch.Tensor) -> None:
-        """The same tensor on every rank, as bytes: a backend need not know the type."""
+        """Send a tensor to every rank as bytes: a backend need not know the type."""
         dist.broadcast(tensor.reshape(-1).view(torch.uint8), group=self._ranks, group_src=0)

@@ -55,19 +55,19 @@ class Patch:
     adds: bool
 
     def apply_to(self, old: Bits) -> Bits:
-        """The new elements, where ``old`` were at ``where``."""
+        """Return the new elements, where ``old`` were at ``where``."""
         return old + self.values if self.adds else self.values
 
 
 def unsigned_type(width: int) -> np.dtype[Any]:
-    """The type of elements of ``width`` bytes, little-endian. Raises BadFrame for another width."""
+    """Return the type of elements of ``width`` bytes, little-endian. Raises BadFrame for another width."""
     if width not in (1, 2, 4, 8):
         raise BadFrame(f"elements cannot have {width} bytes")
     return np.dtype(f"<u{width}")
 
 
 def encode_full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
-    """All elements, from number ``start`` on, in payloads of up to ``room`` bytes."""
+    """Yield all elements, from number ``start`` on, in payloads of up to ``room`` bytes."""
     each = max(min(room // bits.itemsize, MOST), 1)
     each = -(-len(bits) // max(-(-len(bits) // each), 1))
     for first in range(0, len(bits), each):
@@ -76,7 +76,7 @@ def encode_full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
 
 
 def encode_set(where: Index, values: Bits, room: int) -> Iterator[Part]:
-    """Codec set: elements ``where``, in ascending order, by their new ``values``."""
+    """Encode elements ``where``, in ascending order, by their new ``values`` (codec set)."""
     gaps, long, ends = _gapped(where)
     size = 1 + 2 * long + values.itemsize
     for start, stop in _cuts(size, room):
@@ -85,7 +85,7 @@ def encode_set(where: Index, values: Bits, room: int) -> Iterator[Part]:
 
 
 def encode_ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
-    """Codec ulp: elements ``where``, in ascending order, by the ``steps`` of their bit patterns."""
+    """Encode elements ``where``, in ascending order, by the ``steps`` of their bit patterns (codec ulp)."""
     width, codes = steps.itemsize, _codes(steps)
     gaps, long, ends = _gapped(where)
     size = 5 + 8 * long + 4 * (codes == _SHORT) + 4 * width * (codes == _WHOLE)  # quarters of a byte
@@ -97,7 +97,7 @@ def encode_ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
 
 
 def encode_all(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
-    """Codec all: every element, from number ``start`` on, by a byte where it moved by less than 128."""
+    """Encode every element from ``start`` on, by a byte where it moved by less than 128 (codec all)."""
     short = short_steps(old, new)
     far = short == _ABSOLUTE
     for first, stop in _cuts(1 + new.itemsize * far.astype(np.int64), room):
@@ -106,7 +106,7 @@ def encode_all(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part
 
 
 def encode_deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
-    """Codec deflated: the same, with the bytes under a Huffman code of each frame."""
+    """Encode as ``encode_all``, with the bytes under a Huffman code of each frame (codec deflated)."""
     short = short_steps(old, new)
     far = short == _ABSOLUTE
     first, each, sized = 0, min(2 * room, MOST), False
@@ -127,7 +127,7 @@ def encode_deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator
 
 
 def short_steps(old: Bits, new: Bits) -> npt.NDArray[np.int8]:
-    """Steps from old to new bit patterns as bytes; -128 for those beyond a byte."""
+    """Return the steps from old to new bit patterns as bytes; -128 for those beyond a byte."""
     steps = (new - old).view(f"<i{new.itemsize}")
     if new.itemsize == 1:
         return steps
@@ -135,7 +135,7 @@ def short_steps(old: Bits, new: Bits) -> npt.NDArray[np.int8]:
 
 
 def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryview, length: int) -> Patch:
-    """A frame's patch of a shard of ``length`` elements. Raises BadFrame; nothing is believed unchecked."""
+    """Return a frame's patch of a shard of ``length`` elements; check everything. Raises BadFrame."""
     kind = unsigned_type(width)
     if n < 1 or first + n > length:
         raise BadFrame(f"elements {first} … {first + n - 1} are not within {length}")
@@ -170,7 +170,7 @@ def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryvi
 
 
 def _inflated(payload: memoryview, n: int) -> memoryview:
-    """Bytes of ``n`` steps, and what follows them. Raises BadFrame."""
+    """Return the bytes of ``n`` steps, and what follows them. Raises BadFrame."""
     unpacker = zlib.decompressobj(-15)
     try:
         short = unpacker.decompress(payload, n + 1)
@@ -210,14 +210,15 @@ class _Reader:
 
 
 def _gapped(where: Index) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Gaps of elements, how many numbers of 16 bits each needs besides, and of how many all before it do."""
+    """Return gaps of elements, how many numbers of 16 bits each needs besides, and of how many all before it
+    do."""
     gaps = np.diff(where, prepend=where[:1])
     long = np.where(gaps >= _LONG, 1 + (gaps - _LONG) // MOST, 0)
     return gaps, long, np.flatnonzero(long)
 
 
 def _gaps(gaps: npt.NDArray[np.int64], longs: npt.NDArray[np.int64], start: int, stop: int) -> bytes:
-    """The gaps of a frame; its first is 0, since the header gives its start."""
+    """Return the gaps of a frame; its first is 0, since the header gives its start."""
     own = np.minimum(gaps[start:stop], _LONG).astype(np.uint8)
     own[0] = 0
     low, high = np.searchsorted(longs, (start + 1, stop))
@@ -231,7 +232,7 @@ def _gaps(gaps: npt.NDArray[np.int64], longs: npt.NDArray[np.int64], start: int,
 
 
 def _ungapped(reader: _Reader, n: int) -> Index:
-    """Elements relative to the first one, from its gaps. Raises BadFrame."""
+    """Return the elements relative to the first one, from its gaps. Raises BadFrame."""
     gaps = reader.take(np.dtype(np.uint8), n).astype(np.int64)
     long = np.flatnonzero(gaps == _LONG)
     if len(long):
@@ -242,7 +243,7 @@ def _ungapped(reader: _Reader, n: int) -> Index:
 
 
 def _chained(reader: _Reader, count: int) -> npt.NDArray[np.int64]:
-    """The numbers that ``count`` long gaps have besides, each ending with one that is not the largest."""
+    """Read the numbers that ``count`` long gaps have besides, each ending with one that is not the largest."""
     numbers = np.empty(0, np.int64)
     ends = numbers
     while len(ends) < count:
@@ -262,7 +263,7 @@ def _codes(steps: Bits) -> npt.NDArray[np.uint8]:
 
 
 def _packed(codes: npt.NDArray[np.uint8]) -> bytes:
-    """Four codes a byte."""
+    """Pack four codes into a byte."""
     padded = np.zeros(-(-len(codes) // 4) * 4, np.uint8)
     padded[: len(codes)] = codes
     return (padded[::4] | padded[1::4] << 2 | padded[2::4] << 4 | padded[3::4] << 6).tobytes()
@@ -276,7 +277,7 @@ def _unpacked(packed: npt.NDArray[np.uint8], n: int) -> npt.NDArray[np.uint8]:
 
 
 def _cuts(size: npt.NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
-    """Where frames begin and end that take at most ``room``, of elements that take ``size`` each.
+    """Yield where frames begin and end that take at most ``room``, of elements that take ``size`` each.
 
     They are about equally large, because all of an issue are padded to the largest.
     """

@@ -84,7 +84,7 @@ class History:
         self.digest = sum(map(sum, self._sums.values())) % 2**64
 
     def encode_delta(self, room: int) -> Parts:
-        """What leads from the version before the newest one to it, by the codec that takes least."""
+        """Yield what leads from the version before the newest one to it, by the codec that takes least."""
         for width, steps in self._steps.items():
             encode = self._least(width, steps, room)
             for parts in self._mapped(self._state[width], encode) if encode else ():
@@ -92,7 +92,7 @@ class History:
         self._steps, self._before = {}, {}
 
     def encode_since(self, base: int, room: int) -> Parts:
-        """All elements touched after ``base``, which is not before ``oldest``."""
+        """Yield all elements touched after ``base``, which is not before ``oldest``."""
         for width, changed in self._changed.items():
             state, age = self._state[width], base - self.oldest
             touched = sum(self._mapped(changed, partial(_count_newer, changed, age)))
@@ -103,7 +103,7 @@ class History:
                     yield from ((width, part) for part in parts)
 
     def encode_whole(self, room: int) -> Parts:
-        """All elements."""
+        """Yield all elements."""
         for width, bits in self._state.items():
             yield from ((width, part) for part in codecs.encode_full(bits, room))
 
@@ -133,7 +133,8 @@ class History:
     def _least(
         self, width: int, steps: npt.NDArray[np.int64], room: int
     ) -> Callable[[slice], list[Part]] | None:
-        """The encoder of a block, by the codec that takes the fewest bytes; None where nothing changed."""
+        """Return the encoder of a block, by the codec that takes the fewest bytes; None where nothing
+        changed."""
         new, old = self._state[width], self._before[width]
         count, far = int(steps.sum() - steps[0]), int(steps[128])
         if not count:
@@ -174,7 +175,7 @@ class History:
 
 
 def _found(marks: npt.NDArray[np.bool_], block: slice) -> Index:
-    """The numbers of marked elements of a block."""
+    """Return the numbers of the marked elements of a block."""
     found: Index = np.flatnonzero(marks) + block.start
     return found
 

@@ -57,7 +57,7 @@ class Staged:
         )
 
     def applies(self, have: int) -> bool:
-        """Whether it leads on from this version."""
+        """Return whether this issue leads on from version ``have``."""
         if self.base == 0 or self.base == have:
             return True
         return not self.exact and 0 < self.base < have < self.version
@@ -102,7 +102,7 @@ class Staged:
                 self.frames[lacks[0]] = made
 
     def missing_ranges(self) -> list[tuple[int, int]]:
-        """Ranges of frames that are not here: first and count."""
+        """List ranges of missing frames: first and count."""
         ranges: list[tuple[int, int]] = []
         after = 0
         for number in (*sorted(self.frames), self.count):
@@ -167,7 +167,7 @@ class Inbox:
                 self.when, self.proof = frame.olaf.gen_time, frame.raw
 
     def _contradicts(self, frame: Frame, manifest: Manifest) -> bool:
-        """Whether a later run of the same line gives the committed version's number to another state."""
+        """Return whether a later run of the same line gives the committed version's number to another state."""
         later = 0 < (frame.olaf.gen_time - self.when) % (1 << 48) < 1 << 47
         return frame.delta.version == self.have and manifest.digest != self._sum and later
 
@@ -180,18 +180,18 @@ class Inbox:
         self.dirty = {width: np.zeros(len(starts), np.bool_) for width, starts in self._starts.items()}
 
     def _total(self, state: State) -> int:
-        """The digest of all elements."""
+        """Compute the digest of all elements."""
         return (
             sum(self._digest.sum_of(bits, self._layout.first_element(width)) for width, bits in state.items())
             % 2**64
         )
 
     def newer_line(self, line: int) -> bool:
-        """Whether a publisher's run began after the one that counts."""
+        """Return whether a publisher's run began after the one that counts."""
         return self.line == 0 or 0 < (line - self.line) % (1 << 32) < _SERIAL
 
     def stage_frame(self, frame: Frame) -> Staged | None:
-        """Stage a frame of the line that counts; returns its issue, None where it is not needed."""
+        """Stage a frame of the line that counts; return its issue, None where it is not needed."""
         delta = frame.delta
         self.newest = max(self.newest, delta.version)
         self.published = max(self.published, frame.newest)
@@ -210,7 +210,7 @@ class Inbox:
         return staged
 
     def find_path(self) -> list[Staged]:
-        """Issues, whole or not, that lead from what is here to the newest version; empty if none do."""
+        """List issues, whole or not, that lead from the committed version to the newest; none if none do."""
         have = self.have
         path: list[Staged] = []
         while have < self.newest:
@@ -246,7 +246,7 @@ class Inbox:
         return len(self.proof) + sum(bits.nbytes for bits in self.state.values())
 
     def whole(self) -> bytes:
-        """The committed version, for another player: its manifest, then its elements."""
+        """Return the committed version for another player: its manifest, then its elements."""
         return b"".join([self.proof, *(bits.tobytes() for bits in self.state.values())])
 
     def stage_whole(self, manifest: Frame, elements: memoryview) -> None:
@@ -265,7 +265,7 @@ class Inbox:
         self.staged[version, 0] = Staged(version, 0, len(frames), frames)
 
     def check_digest(self) -> bool:
-        """Whether the committed elements still have their digest; where not, only the whole helps."""
+        """Return whether the committed elements still have their digest; if not, ask for the whole."""
         if self._total(self.state) != self._sum:
             self.counts["unsound"] += 1
             self.broken = True

@@ -38,12 +38,13 @@ _NEWEST_AT = wire.OLAF_BYTES - 2
 
 
 def payload_room(mtu: int) -> int:
-    """Bytes of payload that fit an IP packet of ``mtu`` bytes, with the status that an engine adds."""
+    """Return the bytes of payload that fit an IP packet of ``mtu`` bytes, with the status that an engine
+    adds."""
     return mtu - wire.IP_UDP_BYTES - wire.OLAF_STATUS_BYTES - HEADERS
 
 
 def manifest_bytes(layout: Layout) -> int:
-    """Bytes of a manifest, with what names the first difference between two layouts."""
+    """Return the bytes of a manifest, with what names the first difference between two layouts."""
     return wire.MANIFEST_BYTES + len(layout.sketch)
 
 
@@ -94,7 +95,7 @@ class Issue:
         return len(self._data) + HEADERS + manifest_bytes(self._layout)
 
     def encode_frames(self, start: int, stop: int, newest: int, alone: bool = False) -> Run:
-        """Frames from ``start`` to before ``stop``, to all players, or to one ``alone``.
+        """Return frames from ``start`` to before ``stop``, to all players, or to one ``alone``.
 
         They say that version ``newest`` is published by now.
         """
@@ -120,7 +121,7 @@ class Issue:
         frames[:, _CRC_AT:HEADERS] ^= np.frombuffer(change, np.uint8)
 
     def parity(self, block: int, newest: int) -> Run | None:
-        """The XOR of a block's frames, to all players; None where their codecs or widths differ."""
+        """Return the XOR of a block's frames, to all players; None where their codecs or widths differ."""
         start = block * wire.PARITY_FRAMES
         frames = [
             wire.Delta.unpack(self._data, number * self.size + wire.OLAF_BYTES)
@@ -138,7 +139,7 @@ class Issue:
         return Run(memoryview(made), self.size)
 
     def _manifest(self, newest: int) -> bytes:
-        """The last frame."""
+        """Make the manifest, which is the last frame."""
         manifest = wire.Manifest(self._digest, self._layout.digest, 1, bytes(wire.MAC_BYTES))
         frame = bytearray(HEADERS + manifest_bytes(self._layout))
         for _ in range(2):  # the MAC covers the frame's headers
@@ -203,7 +204,7 @@ def parse_frame(datagram: memoryview) -> Frame:
 
 
 def repair_frame(parity: Frame, others: list[Frame], number: int) -> Frame | None:
-    """The frame ``number`` of a block, from its parity and all others of it; None where they do not fit."""
+    """Repair frame ``number`` of a block from its parity and all other frames; None where they do not fit."""
     like = others[0].delta
     sizes = {len(frame.payload) for frame in (parity, *others)}
     kinds = {(frame.delta.codec, frame.delta.width) for frame in others}
@@ -220,7 +221,7 @@ def repair_frame(parity: Frame, others: list[Frame], number: int) -> Frame | Non
 
 
 def manifest_mac(frame: memoryview, key: bytes, epoch: int) -> bytes:
-    """The MAC that a manifest must carry; zero without a key. ``frame`` is without a status."""
+    """Compute the MAC that a manifest must carry; zero without a key. ``frame`` is without a status."""
     if not key:
         return bytes(wire.MAC_BYTES)
     body = frame[HEADERS : HEADERS + wire.MANIFEST_BYTES - wire.MAC_BYTES]

@@ -32,7 +32,7 @@ _ADOPTED = "olaf.adopted"
 
 
 def model_of(source: Source, dtype: str | None) -> Model:
-    """The model that ``source`` is. ``dtype``: what its floating-point tensors travel as; None: as they are.
+    """Wrap ``source`` as a model whose floating-point tensors travel as ``dtype``; None: as they are.
 
     Raises OtherLayout for anything that is not a model.
     """
@@ -54,7 +54,7 @@ def model_of(source: Source, dtype: str | None) -> Model:
 
 
 def module_of(model: Any) -> Any:
-    """The torch module that ``model`` is or holds. Raises OtherLayout."""
+    """Return the torch module that ``model`` is or holds. Raises OtherLayout."""
     if hasattr(model, "named_parameters"):
         return model
     get = getattr(model, "get_module", None)
@@ -199,7 +199,7 @@ class SafetensorsFile:
 def _described(
     path: Path, stored: Mapping[str, _Stored], metadata: Mapping[str, str], dtype: str | None
 ) -> Layout:
-    """The layout of a file. ``safetensors.torch.save_model`` names dropped tied tensors in the metadata."""
+    """Describe a file; ``safetensors.torch.save_model`` names dropped tied tensors in the metadata."""
     tensors = []
     for name, one in stored.items():
         try:
@@ -214,7 +214,7 @@ def _described(
 
 
 def _stored(path: Path) -> tuple[dict[str, _Stored], dict[str, str]]:
-    """The tensors of a file, and its metadata. Raises OtherLayout."""
+    """Read the tensors of a file, and its metadata. Raises OtherLayout."""
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -232,14 +232,14 @@ def _stored(path: Path) -> tuple[dict[str, _Stored], dict[str, str]]:
 
 
 def _type_of(kind: str) -> np.dtype[Any]:
-    """What numpy holds elements of this type as: as bits where it has no such type."""
+    """Return the type by which numpy holds such elements: as bits where it has no such type."""
     if kind in ("F64", "F32", "F16"):
         return np.dtype(f"<f{width_of(kind)}")
     return unsigned_type(width_of(kind))
 
 
 def _cast(array: npt.NDArray[Any], kind: str) -> Bits:
-    """An array's elements as bits of the type that they travel as, rounded to nearest even."""
+    """Cast an array's elements to bits of the type that they travel as, rounded to nearest even."""
     own, wanted = array.reshape(-1), unsigned_type(width_of(kind))
     if own.dtype.kind != "f" or own.dtype == _type_of(kind):
         return own.view(wanted)
@@ -252,7 +252,7 @@ def _cast(array: npt.NDArray[Any], kind: str) -> Bits:
 
 
 def _uncast(bits: Bits, kind: str, to: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The reverse, which is exact into a type that is as wide."""
+    """Cast back from bits, which is exact into a type that is as wide."""
     if kind == "BF16" and to.kind == "f":
         return (bits.astype("<u4") << 16).view("<f4").astype(to)
     if to.kind == "f" and _type_of(kind) != to:

@@ -104,7 +104,7 @@ class Module:
                 require_equal(tensor, _bits(full, tensor.kind), _bits(value, tensor.kind), what)
 
     def _published(self) -> Values:
-        """What the module says that it is."""
+        """Return the tensors by the names and values that the module publishes."""
         held: Mapping[str, Any] = self._source
         if hasattr(self._source, "state_dict"):
             held = self._source.state_dict(keep_vars=True)
@@ -114,7 +114,7 @@ class Module:
         return tensors
 
     def _targets(self, published: Values) -> Values:
-        """The memory that the module computes with, by the names that it says."""
+        """Return the memory that the module computes with, by the published names."""
         if not isinstance(self._source, torch.nn.Module):
             return published
         own = dict(_flattened(_own(self._source)))
@@ -146,7 +146,7 @@ class Module:
 
 
 def tensor_of(state: State, tensor: Tensor) -> torch.Tensor:
-    """A tensor of a state, in the state's memory."""
+    """Return a tensor of a state, in the state's memory."""
     bits = torch.from_numpy(state[tensor.width][tensor.place].view(f"i{tensor.width}"))
     return bits.view(getattr(torch, torch_name(tensor.kind))).reshape(tensor.shape)
 
@@ -156,7 +156,7 @@ class _Inner(torch.Tensor):  # type: ignore[misc]
 
 
 def _flattened(named: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Tensors with memory of their own: wrappers (quantised ones, for example) as what they wrap."""
+    """Yield tensors with memory of their own, and in place of wrappers (of quantisation, say) what they wrap."""
     for full_name, value in named:
         name = ".".join(part for part in full_name.split(".") if part not in _WRAPPERS)
         if hasattr(value, "full_tensor"):
@@ -188,7 +188,7 @@ def _require_memory(name: str, value: torch.Tensor) -> None:
 
 
 def _own(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """The parameters and buffers of a module, by their names, whatever its ``state_dict`` says."""
+    """Yield the parameters and buffers of a module, by their names, whatever its ``state_dict`` says."""
     for prefix, part in module.named_modules(remove_duplicate=False):
         for tensors in (part._parameters, part._buffers):
             for name, value in tensors.items():
@@ -197,7 +197,7 @@ def _own(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _memory(value: Any) -> tuple[Any, ...]:
-    """Tensors that are equal in this are tied."""
+    """Identify the memory of a tensor: those with equal identities are tied."""
     local = value.to_local() if hasattr(value, "to_local") else value
     if not local.numel() or not local.data_ptr():
         return ("object", id(value))
@@ -205,13 +205,13 @@ def _memory(value: Any) -> tuple[Any, ...]:
 
 
 def _rank(value: Any) -> int | None:
-    """This process's place in a sharded tensor's mesh; None of a tensor that is whole."""
+    """Return this process's place in a sharded tensor's mesh; None of a tensor that is whole."""
     mesh = getattr(value, "device_mesh", None)
     return None if mesh is None else sum(mesh.get_coordinate())
 
 
 def _part(full: torch.Tensor, like: Any) -> torch.Tensor:
-    """This rank's part of a tensor that every rank has whole."""
+    """Return this rank's part of a tensor that every rank has whole."""
     from torch.distributed.tensor import distribute_tensor
 
     return distribute_tensor(

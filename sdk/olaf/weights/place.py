@@ -43,12 +43,12 @@ class Place:
         return joined.epoch if joined else self.fixed_epoch
 
     def take(self, datagram: memoryview) -> None:
-        """A control message."""
+        """Take a control message."""
         if self.membership is not None:
             self.membership.take(datagram)
 
     def report(self, player: Address, version: int, lag: int, age: float | None, state: int) -> None:
-        """How a player stands, to the control plane; ``age`` in s, ``state`` as ``wire.Report`` has it."""
+        """Report a player's state to the control plane; ``age`` in s, ``state`` as ``wire.Report`` has it."""
         if self.membership is not None:
             self.membership.report(player, version, lag, age, state)
 

@@ -67,13 +67,13 @@ class Players:
         """When versions were published, oldest first."""
 
     def note_version(self, version: int, now: float) -> None:
-        """A version begins to be sent."""
+        """Note that a version begins to be sent."""
         self._published[version] = now
         if len(self._published) > _TIMES:
             del self._published[next(iter(self._published))]
 
     def age(self, player: Player, now: float) -> float | None:
-        """Seconds since the version that a player plays was published; None where that is not known."""
+        """Return the seconds since a player's version was published; None where that is not known."""
         when = self._published.get(player.adopted)
         return None if when is None else now - when
 
@@ -100,8 +100,8 @@ class Players:
         return player
 
     def _proves(self, want: wire.Want, line: int, now: float) -> bool:
-        """Whether a message names the newest version, or one that was it a moment ago; before the first one
-        each message does."""
+        """Return whether a message names the newest version, or one that was newest a moment ago; any message
+        counts before the first version."""
         if not self._published:
             return True
         named = max(want.have, want.adopted, want.version)
@@ -110,7 +110,8 @@ class Players:
         return want.line == line and when is not None and (named == newest or now - when < _FRESH)
 
     def _make_room(self) -> bool:
-        """Whether there is room for a new player, perhaps that of the one that has been dead the longest."""
+        """Return whether there is room for a new player; forget the one that has been dead the longest if
+        needed."""
         if len(self.all) < _MOST:
             return True
         dead = [player for player in self.all.values() if player.dead]
@@ -124,7 +125,8 @@ class Players:
         return bool(dead)
 
     def may_catch_up(self, player: Player) -> bool:
-        """Whether an issue is made for it now: for a slow one not again at once, since that takes a scan."""
+        """Return whether an issue is made for a player now: for a slow one not again at once, since that
+        takes a scan."""
         due = player.heard >= player.caught_up + _SLOW_EACH * player.slow
         if due:
             player.caught_up = player.heard

@@ -222,7 +222,7 @@ class Publisher:
     # Party
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: players' messages."""
+        """Receive players' messages."""
         for datagram in run:
             if is_control(datagram) and datagram[0] == wire.WANT_ACTION:
                 try:
@@ -236,7 +236,7 @@ class Publisher:
                 self._place.take(datagram)
 
     def tick(self) -> float | None:
-        """Party: answer what was gathered, send what may be sent."""
+        """Answer the requests that were gathered, and send what may be sent."""
         now = self._port.now()
         if self._requests.due is not None and now >= self._requests.due:
             self._answer()
@@ -315,7 +315,7 @@ class Publisher:
             self._requests.due = self._port.now() + _GATHER
 
     def _answer(self) -> None:
-        """Frames that several want go to all, the others to the one; who is behind gets an issue."""
+        """Send frames that several want to all players, others to one; make an issue for those behind."""
         requests, self._requests = self._requests, _Requests({}, {})
         for issue, wants in requests.missing.items():
             self._repair(issue, wants)
@@ -349,7 +349,7 @@ class Publisher:
                 self._sender.queue_repair(issue, alone, source, lane)
 
     def _parities(self, issue: Issue, askers: dict[int, list[Address]]) -> list[int]:
-        """Blocks of which players lack different frames: one parity repairs one of each player's.
+        """List blocks of which players lack different frames: one parity repairs one frame of each player.
 
         What it repairs is taken out of ``askers``.
         """
@@ -415,7 +415,7 @@ class Publisher:
         self._port.wake()
 
     def _catch_up(self, behind: dict[Address, int]) -> None:
-        """One issue for all that are behind, or the whole for those too far behind."""
+        """Make one issue for all players that are behind, and send the whole to those too far behind."""
         history = self._history
         near = {source: have for source, have in behind.items() if have and have >= history.oldest}
         groups = ((near, min(near.values(), default=0)), ({s: 0 for s in behind if s not in near}, 0))

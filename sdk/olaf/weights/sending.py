@@ -113,7 +113,7 @@ class Sender:
         self._next = 0 if issue.base else issue.count - 1
 
     def frames_out(self, issue: Issue) -> int:
-        """How many of an issue's frames players may ask for."""
+        """Count an issue's frames that players may ask for."""
         return self._next if issue is self.issue else issue.count
 
     def queue_repair(self, issue: Issue, frames: Frames, to: Address | None, lane: Lane) -> None:
@@ -130,7 +130,7 @@ class Sender:
             waiting.append(Repair(issue, wanted, to))
 
     def owes(self, player: Address) -> bool:
-        """Whether frames wait that this slow player lacks."""
+        """Return whether frames wait that this slow player lacks."""
         return any(one.to == player for one in self._lanes[Lane.SLOW].repairs)
 
     def adapt_rate(self, got: int, lost: int) -> None:
@@ -199,7 +199,7 @@ class Sender:
         return went > 0
 
     def _to_all(self, issue: Issue, start: int, stop: int) -> int:
-        """To all players; how many frames went."""
+        """Send frames to all players, and return how many went."""
         targets = self.players.targets
         if not targets:
             return stop - start

@@ -67,7 +67,7 @@ def _require_done(answer: Any, version: int) -> None:
 
 
 def load(model: Any, named_tensors: list[tuple[str, torch.Tensor]]) -> None:
-    """SGLang's custom loader: adopt the version that the request names."""
+    """Load as SGLang's custom loader does: adopt the version that the request names."""
     ((_, carried),) = named_tensors
     wish = json.loads(carried.cpu().numpy().tobytes())
     joined = json.dumps(wish["info"], sort_keys=True)
@@ -79,7 +79,7 @@ def load(model: Any, named_tensors: list[tuple[str, torch.Tensor]]) -> None:
 
 
 def _ranks() -> Any:
-    """The engine's tensor-parallel ranks; None outside of SGLang or for a single one."""
+    """Return the engine's tensor-parallel ranks; None outside of SGLang or for a single one."""
     try:
         from sglang.srt.distributed import get_tp_group
     except ImportError:

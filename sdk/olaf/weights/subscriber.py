@@ -253,7 +253,7 @@ class Subscriber:
         return silent + f"check that it runs there and has published{own}, and that both have the same key"
 
     def _chosen(self) -> list[Tensor]:
-        """Tensors that changed since they were installed; all, where what is installed is in doubt."""
+        """List the tensors that changed since they were installed; all, where what is installed is in doubt."""
         inbox = self._inbox
         if self.version and inbox.counts["committed"] - self._swept >= _SWEEP:
             self._swept = inbox.counts["committed"]
@@ -281,7 +281,7 @@ class Subscriber:
                     return
 
     def _install(self, version: int, tensors: list[Tensor]) -> None:
-        """Everything is in doubt until all of it is written."""
+        """Install tensors; all are in doubt until all of them are written."""
         inbox = self._inbox
         unwritten, inbox_dirty = True, inbox.dirty
         try:
@@ -299,7 +299,7 @@ class Subscriber:
     # Party
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: frames of the publisher, and of the control plane."""
+        """Receive frames of the publisher, of the control plane, and of other players."""
         for datagram in run:
             if is_control(datagram):
                 if datagram[0] == wire.Talk.FETCH:
@@ -318,7 +318,7 @@ class Subscriber:
                 self._frame(datagram)
 
     def tick(self) -> float | None:
-        """Party: commit what is whole, ask for what is missing, report."""
+        """Commit what is whole, ask for what is missing, report."""
         now = self._port.now()
         if not self._adopting and self._inbox.commit_ready():
             self._quiet = max(self._quiet * _FASTER, _QUIET)
@@ -349,7 +349,7 @@ class Subscriber:
             )  # fmt: skip
 
     def _take(self, datagram: memoryview, source: Address) -> None:
-        """A piece of another player's version."""
+        """Take a piece of another player's version."""
         if self._taker is None or len(datagram) < wire.PIECE_BYTES:
             return
         whole = self._taker.take_piece(datagram, source)
@@ -401,7 +401,7 @@ class Subscriber:
                 other.ended, other.due = True, now + self._random.random() * _BACKOFF
 
     def _refused(self, frame: Frame) -> str | None:
-        """Why a frame does not count, or None."""
+        """Say why a frame does not count, or None."""
         inbox, delta = self._inbox, frame.delta
         if frame.olaf.epoch != self._place.epoch:
             return "epoch"
@@ -427,7 +427,7 @@ class Subscriber:
         return None
 
     def _takes_variant(self, digest: bytes) -> bool:
-        """Whether the publisher knows tied tensors by another one of their names; use those then."""
+        """Use the publisher's name of a tensor for tied ones that have several; return whether that fits."""
         layout = next((one for one in self._model.layout.tied_variants() if one.digest == digest), None)
         if layout is None or self.version:
             return False

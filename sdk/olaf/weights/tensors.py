@@ -104,18 +104,18 @@ class Layout:
 
     @classmethod
     def of(cls, text: str) -> Layout:
-        """The layout that a publisher describes by its ``text``. Raises OtherLayout."""
+        """Return the layout that a publisher describes by its ``text``. Raises OtherLayout."""
         try:
             return cls([(name, kind, tuple(shape), alias) for name, kind, shape, alias in json.loads(text)])
         except (ValueError, TypeError):
             raise OtherLayout("the layout is damaged; give the publisher's layout") from None
 
     def first_element(self, width: int) -> int:
-        """The number of a width's first element among all elements."""
+        """Return the number of a width's first element among all elements."""
         return sum(count for other, count in self.counts.items() if other > width)
 
     def zero_state(self) -> State:
-        """A state of zeros."""
+        """Return a state of zeros."""
         return {width: np.zeros(count, unsigned_type(width)) for width, count in self.counts.items()}
 
     def name_difference(self, sketch: bytes) -> str:
@@ -148,7 +148,7 @@ class Layout:
         return None
 
     def tied_variants(self) -> Iterator[Layout]:
-        """The same tensors, each under another one of its tied names: an end may know one of them alone."""
+        """Yield the same tensors, each under another of its tied names: an end may know one of them alone."""
         names: dict[str, list[str]] = {tensor.name: [tensor.name] for tensor in self.own}
         for tensor in self.tensors:
             if tensor.alias:
@@ -184,7 +184,7 @@ class Model(Protocol):
 
 
 def kind_of(name: str, tensor: str) -> str:
-    """The type that safetensors call so, by numpy's or torch's name. Raises OtherLayout."""
+    """Return safetensors' name of a type, by numpy's or torch's name. Raises OtherLayout."""
     try:
         return _NAMES[name.rpartition(".")[2]]
     except KeyError:
@@ -192,19 +192,19 @@ def kind_of(name: str, tensor: str) -> str:
 
 
 def torch_name(kind: str) -> str:
-    """What torch calls this type."""
+    """Return torch's name of a type."""
     return next(name for name, known in _NAMES.items() if known == kind)
 
 
 def width_of(kind: str) -> int:
-    """Bytes of an element of this type. Raises ValueError where it has no whole number of them."""
+    """Return the bytes of an element of this type. Raises ValueError where it has no whole number of them."""
     if (bits := 8 * _WIDTHS.get(kind, 0) or int(kind.lstrip("BFIU"))) not in (8, 16, 32, 64):
         raise ValueError(kind)
     return bits // 8
 
 
 def travels_as(kind: str, dtype: str | None) -> str:
-    """The type that a tensor travels as."""
+    """Return the type that a tensor travels as."""
     return _NAMES[dtype] if dtype is not None and kind in FLOATS else kind
 
 
@@ -215,7 +215,7 @@ def require_equal(tensor: Tensor, wanted: Bits, found: Bits, what: str) -> None:
 
 
 def same_values(tensor: Tensor, one: Bits, other: Bits) -> bool:
-    """Whether all elements are equal; a NaN is equal to any NaN, because casts keep no more of it."""
+    """Return whether all elements are equal; a NaN is equal to any NaN, because casts keep no more of it."""
     differ = one != other
     if not differ.any():
         return True
@@ -223,7 +223,7 @@ def same_values(tensor: Tensor, one: Bits, other: Bits) -> bool:
 
 
 def _nan(kind: str, *bits: Bits) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Where all of these are NaN."""
+    """Return where all of these are NaN."""
     exponent, width = {"F64": 11, "F32": 8, "F16": 5, "BF16": 8}[kind], 8 * width_of(kind)
     infinite = ((1 << exponent) - 1) << (width - 1 - exponent)
     magnitude = unsigned_type(width // 8).type((1 << (width - 1)) - 1)

@@ -33,12 +33,12 @@ class Publish(TrainerCallback):
         self.publisher.publish()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Publish."""
+        """Publish the model after a step."""
         if self.publisher is not None:
             self.publisher.publish()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Leave."""
+        """Leave at the end of the training."""
         if self.publisher is not None:
             self.publisher.close()
             self.publisher = None

@@ -79,7 +79,7 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
     def receive_weights(
         self, update_info: UpdateInfo, load_weights: Callable[[list[tuple[str, Any]]], object] | None = None
     ) -> None:
-        """Adopt; raises OlafError where the version does not come. vLLM 0.22 gives its ``load_weights``."""
+        """Adopt a version. Raises OlafError where it does not come. vLLM 0.22 gives its ``load_weights``."""
         if self._player is None:
             raise RuntimeError("call init_weight_transfer_engine before update_weights")
         self._loader = load_weights
@@ -110,19 +110,19 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
             self.model.load_weights((name, tensor.to(self.device)) for name, tensor in tensors)
 
     def _rewrites(self) -> bool:
-        """Whether any layer holds its weights otherwise than the checkpoint."""
+        """Return whether any layer holds its weights otherwise than the checkpoint."""
         methods = {type(getattr(layer, "quant_method", None)).__name__ for layer in self.model.modules()}
         return not methods <= _AS_LOADED | {"NoneType"}
 
 
 def register() -> None:
-    """Called by vLLM in each of its processes (entry point ``vllm.general_plugins``)."""
+    """Register the engine; vLLM calls this in each of its processes (entry point ``vllm.general_plugins``)."""
     if "olaf" not in WeightTransferEngineFactory._registry:
         WeightTransferEngineFactory.register_engine("olaf", OlafWeightTransferEngine)
 
 
 def _ranks(parallel: Any) -> Any:
-    """The engine's ranks, for tensors on the host; None for a single one."""
+    """Return the engine's ranks, for tensors on the host; None for a single one."""
     if parallel.world_size == 1:
         return None
     from vllm.distributed.parallel_state import get_world_group
