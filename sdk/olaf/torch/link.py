@@ -89,7 +89,7 @@ class Link:
         self._hook = optimizers[-1].register_step_post_hook(torch.compiler.disable(self._after_step))
 
     def reward(self, value: float) -> None:
-        """Set the mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
+        """Set the mean episode reward, once an iteration; ignore a value that binary32 cannot hold."""
         if representable(value):
             self._reward = as_number(value)
         else:

@@ -243,7 +243,7 @@ def _ungapped(reader: _Reader, n: int) -> Index:
 
 
 def _chained(reader: _Reader, count: int) -> npt.NDArray[np.int64]:
-    """Read the numbers that ``count`` long gaps have besides, each ending with one that is not the largest."""
+    """Read the numbers that ``count`` long gaps have besides; the last one of a gap is not the largest."""
     numbers = np.empty(0, np.int64)
     ends = numbers
     while len(ends) < count:

@@ -167,7 +167,7 @@ class Inbox:
                 self.when, self.proof = frame.olaf.gen_time, frame.raw
 
     def _contradicts(self, frame: Frame, manifest: Manifest) -> bool:
-        """Return whether a later run of the same line gives the committed version's number to another state."""
+        """Return whether a later run gives the committed version's number to another state."""
         later = 0 < (frame.olaf.gen_time - self.when) % (1 << 48) < 1 << 47
         return frame.delta.version == self.have and manifest.digest != self._sum and later
 
