@@ -156,7 +156,7 @@ class _Inner(torch.Tensor):  # type: ignore[misc]
 
 
 def _flattened(named: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield tensors with memory of their own, and in place of wrappers (of quantisation, say) what they wrap."""
+    """Yield tensors with memory of their own, and what wrappers (of quantisation, say) wrap."""
     for full_name, value in named:
         name = ".".join(part for part in full_name.split(".") if part not in _WRAPPERS)
         if hasattr(value, "full_tensor"):

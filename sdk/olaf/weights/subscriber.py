@@ -253,7 +253,7 @@ class Subscriber:
         return silent + f"check that it runs there and has published{own}, and that both have the same key"
 
     def _chosen(self) -> list[Tensor]:
-        """List the tensors that changed since they were installed; all, where what is installed is in doubt."""
+        """List the tensors that changed since they were installed; all, where that is in doubt."""
         inbox = self._inbox
         if self.version and inbox.counts["committed"] - self._swept >= _SWEEP:
             self._swept = inbox.counts["committed"]

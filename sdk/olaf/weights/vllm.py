@@ -116,7 +116,7 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
 
 
 def register() -> None:
-    """Register the engine; vLLM calls this in each of its processes (entry point ``vllm.general_plugins``)."""
+    """Register the engine in each of vLLM's processes (entry point ``vllm.general_plugins``)."""
     if "olaf" not in WeightTransferEngineFactory._registry:
         WeightTransferEngineFactory.register_engine("olaf", OlafWeightTransferEngine)
 
