@@ -27,7 +27,7 @@ INPUTS = ("s_axis_tdata", "s_axis_tkeep", "s_axis_tlast", "s_axis_tvalid", "m_ax
 
 
 async def _handshake(dut: Any, valid: str, ready: str) -> None:
-    """Until a valid signal was taken."""
+    """Set a valid signal and wait until it was taken."""
     getattr(dut, valid).value = 1
     while True:
         await ReadOnly()
@@ -40,7 +40,7 @@ async def _handshake(dut: Any, valid: str, ready: str) -> None:
 
 @resume
 async def write(dut: Any, offset: int, value: int) -> None:
-    """One AXI4-Lite write."""
+    """Make one AXI4-Lite write."""
     dut.s_axi_awaddr.value, dut.s_axi_wdata.value, dut.s_axi_bready.value = offset, value, 1
     await _handshake(dut, "s_axi_awvalid", "s_axi_awready")
     await _handshake(dut, "s_axi_wvalid", "s_axi_wready")
@@ -50,7 +50,7 @@ async def write(dut: Any, offset: int, value: int) -> None:
 
 @resume
 async def read(dut: Any, offset: int) -> int:
-    """One AXI4-Lite read."""
+    """Return the value of one AXI4-Lite read."""
     dut.s_axi_araddr.value, dut.s_axi_rready.value = offset, 1
     await _handshake(dut, "s_axi_arvalid", "s_axi_arready")
     while not dut.s_axi_rvalid.value:
@@ -62,7 +62,7 @@ async def read(dut: Any, offset: int) -> int:
 
 @bridge
 def program(dut: Any) -> None:
-    """Forward one address to port 2, with the driver that runs on a card, too."""
+    """Forward one address to port 2, with the driver that also runs on a card."""
     driver = Driver(json.loads(ABOUT.read_text()), lambda at: read(dut, at), lambda at, v: write(dut, at, v))
     [table] = driver.tables.values()
     table.set_default(None)

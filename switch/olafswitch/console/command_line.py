@@ -1,4 +1,4 @@
-"""Runs a command line: errors become lines, signals and closed pipes end it cleanly."""
+"""Run a command line: errors become lines, and signals and closed pipes end it cleanly."""
 
 import errno
 import io
@@ -19,7 +19,7 @@ from olafswitch.errors import EXIT_FAILED, BadInput, OlafError, Problem
 from olafswitch.interrupts import SIGNALS
 
 _AGAIN = 0.01
-"""Seconds: by then the callback in which an interrupt was dropped has gone on."""
+"""Seconds after which the callback that dropped an interrupt has returned."""
 
 
 def run_command(
@@ -73,7 +73,7 @@ def log_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def show_usage_error(error: click.ClickException) -> None:
-    """Wrong usage on the standard error, or as JSON where the command line asks for that."""
+    """Print wrong usage on the standard error, or as JSON where the command line asks for JSON."""
     message = error.format_message().replace("\n\t", " ")  # which click puts before each choice
     if not wants_json():
         context = error.ctx if isinstance(error, click.UsageError) else None
@@ -88,15 +88,14 @@ def show_usage_error(error: click.ClickException) -> None:
 
 
 def _describe_refusal(error: OSError) -> Problem:
-    """Return what the system says, and where to make room: a write that finds none does not say in which
-    file."""
+    """Return what the system says, and where to make room: a write to a full disk names no file."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = f"make room for {paths.state()} and {paths.cache()}" if full else ""
     return Problem(str(error.strerror or error), str(error.filename or ""), remedy)
 
 
 def _discard_unwritten() -> None:
-    """Output that cannot be written: at exit Python would try again, and exit with a code of its own."""
+    """Discard output that cannot be written: Python would try again at exit, and exit with its own code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -108,7 +107,7 @@ def _discard_unwritten() -> None:
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """An interrupt within a callback of a library, or a finalizer, is dropped by Python: raise it again."""
+    """Raise an interrupt again that Python dropped in a callback of a library or in a finalizer."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
         return
@@ -117,7 +116,7 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
 
 
 def _raise_interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A CI system's SIGTERM and a closed terminal's SIGHUP let a verb clean up, as Ctrl-C does."""
+    """Raise KeyboardInterrupt for SIGTERM and SIGHUP, so that a verb cleans up as after Ctrl-C."""
     for each in SIGNALS:
         # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.
         # A handler, unlike SIG_IGN, is not inherited by the programs that the clean-up starts.

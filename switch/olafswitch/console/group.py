@@ -17,18 +17,18 @@ class VerbGroup(click.Group):
     """
 
     not_verbs: frozenset[str] = frozenset()
-    """Modules beside the verbs."""
+    """Modules of the package that are no verbs."""
 
     def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._package = package
 
     def sections(self) -> Mapping[str, str]:
-        """Packages of verbs by the title of their section in the help."""
+        """Return packages of verbs by the title of their section in the help."""
         return {"Commands": self._package}
 
     def nearest(self, word: str, ctx: click.Context) -> str | None:
-        """Return the verb that ``word``, which is none, may have meant."""
+        """Return the verb that is nearest to ``word``, which is no verb."""
         return next(iter(get_close_matches(word, self.list_commands(ctx), n=1)), None)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

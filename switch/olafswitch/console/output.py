@@ -18,11 +18,11 @@ _START = time.monotonic()
 _STILL_AFTER = 10.0
 _Command = Callable[..., Any]
 _has_document = threading.Event()
-"""Set once a document is on the standard output: what parses it expects no second one."""
+"""Set once the standard output has a document: a parser of the output expects no second one."""
 
 
 def begin_output() -> None:
-    """A command line begins: nothing of it is printed yet."""
+    """Forget an earlier document: a command line begins that has printed nothing yet."""
     _has_document.clear()
 
 
@@ -32,14 +32,14 @@ def json_option(meaning: str) -> Callable[[_Command], _Command]:
 
 
 def wants_json() -> bool:
-    """Return whether the command line asks for JSON, also when it cannot be parsed; what follows ``--`` is
-    another program's."""
+    """Return whether the command line asks for JSON, also when it cannot be parsed; words after ``--`` belong
+    to another program."""
     words = sys.argv[1:]
     return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def print_json(value: Any) -> None:
-    """``value`` as one JSON document on the standard output."""
+    """Print ``value`` as one JSON document on the standard output."""
     _has_document.set()
     print_document(json.dumps(value, indent=1) + "\n")
 
@@ -56,7 +56,7 @@ def print_lines(*lines: object, err: bool = False, colour: str | None = None) ->
 
 
 def show_result(document: Any, text: str, as_json: bool) -> None:
-    """What a verb has done: ``document`` as JSON, or ``text`` for people."""
+    """Print what a verb has done: ``document`` as JSON, or ``text`` for people."""
     if as_json:
         print_json(document)
     else:
@@ -64,7 +64,7 @@ def show_result(document: Any, text: str, as_json: bool) -> None:
 
 
 def count_noun(number: int, what: str) -> str:
-    """``number`` things, ``what`` being the word for one of them."""
+    """Return ``number`` with the noun ``what``, in the plural unless ``number`` is 1."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -84,7 +84,7 @@ def make_grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool
 
 
 def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A titled :func:`grid`. Cells are never cut."""
+    """Print a table with a title. Cells are never cut."""
     from rich.console import Console
 
     # As wide as its content: a pipe and a log are read in whole lines.
@@ -96,8 +96,8 @@ def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]])
 
 
 def print_error(error: OlafError) -> None:
-    """One line a problem on the standard error; with ``--json`` one document on the standard output, where
-    none is yet."""
+    """Print one line a problem on the standard error; with ``--json``, one document on the standard output
+    unless one is there already."""
     if wants_json() and not _has_document.is_set():
         problems = [vars(problem) for problem in error.problems]
         print_json({"error": {"problems": problems, "exit_code": error.exit_code}})
@@ -116,7 +116,7 @@ def log_progress(step: str) -> None:
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str], None]]:
-    """:func:`log_progress`, which repeats a step that takes long every 10 s: so an operator sees movement."""
+    """Yield a function that shows a step with :func:`log_progress` and repeats a long step every 10 s."""
     steps: SimpleQueue[str | None] = SimpleQueue()
 
     def begin(step: str) -> None:

@@ -102,7 +102,7 @@ def compiler(
 
 
 def _json_file(name: str, output: Path | None, file: Path) -> Path | None:
-    """Where the program goes: p4c takes a folder, or a file; p4c-bm2-ss a file or nothing."""
+    """Return where to write the program: p4c takes a folder or a file, p4c-bm2-ss a file or nothing."""
     if name == "p4c" and (output is None or output.is_dir() or output.suffix != ".json"):
         folder = output or Path()
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def _json_file(name: str, output: Path | None, file: Path) -> Path | None:
 
 
 def _check_version(text: str, file: Path) -> None:
-    """P4_14's declarations are no P4_16: say so, and not what the grammar stumbles over first."""
+    """Raise BadInput for a declaration of P4_14, which the grammar would report as something else."""
     from olafswitch.errors import BadInput, Problem
 
     found = _P4_14.search(text)

@@ -1,4 +1,4 @@
-"""What the commands share: one line for wrong usage, and options that are taken and have no effect."""
+"""What the drop-in commands share: one line for wrong usage, and options that are taken without effect."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -10,12 +10,12 @@ from olafswitch.console import command_line
 from olafswitch.console.output import print_lines
 
 _WRITTEN: dict[str, str] = {}
-"""Options as they are written, by the names of their parameters."""
+"""Each option as it is written, by the name of its parameter."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def run_command(command: click.Command, name: str, words: Sequence[str]) -> NoReturn:
-    """Run one of the commands under its name; wrong usage is one line and exit code 2."""
+    """Run a drop-in command under its name; wrong usage gives one line and exit code 2."""
 
     def show(error: click.ClickException) -> None:
         print_lines(f"{name}: {error.format_message()}", err=True)
@@ -26,7 +26,7 @@ def run_command(command: click.Command, name: str, words: Sequence[str]) -> NoRe
 
 
 def ignore_options(flags: Sequence[str], valued: Sequence[str]) -> Decorator:
-    """Options that are accepted without effect; those given reach the command in ``unused``."""
+    """Accept options without effect; those that are given reach the command in ``unused``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in flags:
@@ -39,7 +39,7 @@ def ignore_options(flags: Sequence[str], valued: Sequence[str]) -> Decorator:
 
 
 def refuse_options(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
-    """Options that are known and not done, each with its reason."""
+    """Refuse options that are known but not implemented, each with its reason."""
 
     def refuse(_: click.Context, option: click.Parameter, value: object) -> None:
         if value:

@@ -1,6 +1,6 @@
 """The Python package ``p4`` that BMv2's controllers import, in a folder for PYTHONPATH.
 
-What PyPI's p4runtime has of it was written by an old compiler, and protobuf refuses that from 4 on; it has no
+PyPI's p4runtime was written by an old compiler whose modules protobuf refuses from 4 on, and it has no
 ``p4.tmp``. The modules written here run with every protobuf from 3.20 on.
 """
 
@@ -25,11 +25,11 @@ _NAMES = ("p4/config/v1/p4types", "p4/config/v1/p4info", "p4/v1/p4data", "p4/v1/
 
 
 def write_package(folder: Path, note: str) -> None:
-    """Write it as ``folder/p4``; files that are there are replaced. Raises OSError."""
+    """Write the package as ``folder/p4``, over files that exist. Raises OSError."""
     from google.protobuf import descriptor_pool
 
     for module in ("olafswitch.p4runtime.protocol", "olafswitch.p4.p4config"):
-        import_module(module)  # puts its files into the pool
+        import_module(module)  # this puts the module's files into the pool
     pool = descriptor_pool.Default()
     for name in _NAMES:
         file = pool.FindFileByName(f"{name}.proto")

@@ -11,7 +11,7 @@ from olafswitch.console.output import print_document, print_lines
 from olafswitch.dropin.options import ignore_options, run_command
 
 _ROLE = "simple_switch_CLI"
-_DEVICES = 256  # ids that are tried: BMv2's Thrift has none, P4Runtime asks for one
+_DEVICES = 256  # the ids that are tried: BMv2's Thrift has none, P4Runtime needs one
 _PROMPT = "RuntimeCmd: "
 
 
@@ -60,7 +60,7 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
 
 
 def _find_device(address: str) -> int:
-    """The lowest id of a device at ``address``. Raises OlafError."""
+    """Return the lowest id of a device at ``address``. Raises OlafError."""
     import grpc
 
     from olafswitch.errors import OlafError, Problem

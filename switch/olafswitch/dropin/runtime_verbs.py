@@ -1,4 +1,4 @@
-"""What each verb of ``simple_switch_CLI`` does with a switch. A wrong command is a ValueError, for people."""
+"""The verbs of ``simple_switch_CLI`` on a switch. A wrong command raises a ValueError for people."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -40,7 +40,7 @@ _Verb = Callable[[Sequence[str]], Iterable[str]]
 class Verbs:
     """The verbs of BMv2's runtime_CLI and sswitch_CLI, by name.
 
-    Handles count by table: what a table holds at its first use here has the first ones.
+    Handles count by table: the entries that a table holds at its first use here have the first handles.
     """
 
     def __init__(self, session: Session) -> None:
@@ -98,7 +98,8 @@ class Verbs:
         }
 
     def do(self, verb: str, words: Sequence[str]) -> Iterable[str]:
-        """What the verb says. Raises ValueError for a wrong command, OlafError when the switch refuses."""
+        """Run a verb and return its output. Raises ValueError when it is wrong, OlafError when it is
+        refused."""
         if verb in WITHOUT_EFFECT:
             first = verb not in self._said
             self._said.add(verb)
@@ -226,7 +227,7 @@ class Verbs:
         return look_up(self._session.program.table_named, name)
 
     def _matching(self, words: Sequence[str]) -> TableEntry:
-        """Return the entry that a table's name, its match and its priority name, without an action."""
+        """Return the entry with the table, match and priority that ``words`` name, without an action."""
         table, rest = self._table(words[0]), list(words[1:])
         priority = parse_priority(rest.pop()) if table.has_priority else 0
         return TableEntry(table.alias, parse_key(table, rest), priority=priority)

@@ -1,4 +1,4 @@
-"""The words of ``simple_switch_CLI``: numbers, matches and parameters read, entries and actions written."""
+"""Read numbers, matches and parameters of ``simple_switch_CLI``, and write its entries and actions."""
 
 import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from olafswitch.p4runtime.entities import (
 )
 from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, TableInfo, ValueSetInfo
 
-_TOP = (1 << 31) - 1  # BMv2's smallest number is the first entry, P4Runtime's the last
+_TOP = (1 << 31) - 1  # at BMv2 the smallest priority wins, in P4Runtime the largest
 _T = TypeVar("_T")
 WITHOUT_EFFECT = {
     **dict.fromkeys(("set_queue_rate", "set_queue_depth"), "no port has a queue, a frame leaves at once"),
@@ -45,7 +45,7 @@ REFUSED = {
     "mc_set_lag_membership": "there are no link aggregation groups",
     "shell": "use a shell",
 }  # fmt: skip
-"""BMv2's verbs that are not done, each with its reason."""
+"""BMv2's verbs that are not implemented, each with its reason."""
 
 
 def name_ports(replicas: Iterable[Replica]) -> str:
@@ -53,7 +53,7 @@ def name_ports(replicas: Iterable[Replica]) -> str:
 
 
 def parse_rates(words: Sequence[str]) -> MeterConfig:
-    """Return ``RATE:BURST`` twice, rates per microsecond, committed first."""
+    """Return the meter's rates from two ``RATE:BURST``, rates per microsecond, committed first."""
     try:
         (cir, cburst), (pir, pburst) = (word.split(":") for word in words)
         return MeterConfig(int(float(cir) * 1e6), int(cburst), int(float(pir) * 1e6), int(pburst))
@@ -77,7 +77,7 @@ def describe_call(table: TableInfo, name: str, params: Mapping[str, int]) -> str
 
 
 def dump_entry(table: TableInfo, entry: TableEntry, handle: int) -> Iterator[str]:
-    """An entry as BMv2's command line prints it; its priorities count from the first entry."""
+    """Yield an entry's lines as BMv2's command line prints them; priorities count from the first entry."""
     yield f"Dumping entry {handle:#x}"
     yield "Match key:"
     width = max(20, *(len(field.name) for field in table.fields))
@@ -119,7 +119,7 @@ def describe_value_set(value_set: ValueSetInfo) -> str:
 
 
 def parse_member(value_set: ValueSetInfo, word: str) -> Key:
-    """Read one number, the values of all fields side by side, the first in the highest bits."""
+    """Read a member from one number: the values of all fields side by side, the first in the highest bits."""
     left = parse_number(word)
     if left >> (bits := sum(field.bits for field in value_set.fields)):
         raise ValueError(f"{word} does not fit in the {bits} bits of value set {value_set.alias}")
@@ -133,7 +133,7 @@ def parse_member(value_set: ValueSetInfo, word: str) -> Key:
 
 
 def write_member(value_set: ValueSetInfo, member: Key) -> str:
-    """A member as one number, or field by field where a controller gave it a mask."""
+    """Return a member as one number, or field by field where a controller gave it a mask."""
     value = 0
     for field, match in zip(value_set.fields, member, strict=True):
         first = 0 if match is None else next(iter(vars(match).values()))
@@ -195,7 +195,7 @@ def _parse_match(field: MatchField, word: str) -> Match:
 
 
 def parse_number(word: str) -> int:
-    """A number, an IP address or a MAC address as one number."""
+    """Return the value of a number, an IP address or a MAC address. Raises ValueError for other words."""
     try:
         if word.count(":") == 5 and len(word) <= 17:
             return int.from_bytes(bytes(int(part, 16) for part in word.split(":")), "big")

@@ -28,7 +28,7 @@ _REFUSED_VALUED = {
 }
 _EVERY_HOST = ("0.0.0.0", "[::]")
 _DROP_PORT = 511
-_THRIFT_PORT = 9090  # BMv2's, where none is given
+_THRIFT_PORT = 9090  # BMv2's default
 _FILE = click.Path(path_type=Path)
 
 
@@ -132,7 +132,7 @@ def switch(
 
 
 def _parse_ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
-    """``PORT@INTERFACE``, as the ports of :mod:`olafswitch.ports.spec`."""
+    """Return the ports that ``PORT@INTERFACE`` texts name, as :mod:`olafswitch.ports.spec` parses them."""
     from olafswitch.errors import BadInput, Problem
     from olafswitch.ports import spec
 
@@ -164,7 +164,7 @@ def _load_program(file: Path) -> Any:
 
 @contextmanager
 def _open_log(file: Path | None, console: bool) -> Iterator[Callable[[str], None]]:
-    """Says a line where BMv2 would log it; without either option, on the standard error."""
+    """Yield a function that logs a line where BMv2 would, or else prints it on the standard error."""
     if file is None:
         yield lambda line: print_lines(line, err=not console)
         return
@@ -174,7 +174,7 @@ def _open_log(file: Path | None, console: bool) -> Iterator[Callable[[str], None
 
 @contextmanager
 def _record_ports(ports: Sequence[Any], folder: Path) -> Iterator[None]:
-    """Writes what passes each interface to two pcap files of its own, until left."""
+    """Write the frames that pass each interface to two pcap files of its own, inside the ``with`` block."""
     import socket
     import threading
 
@@ -227,7 +227,7 @@ def _record_frames(rows: Sequence[tuple[Any, Sequence[Any]]], until: Any) -> Non
 
 
 def _prepare_words(words: Sequence[str]) -> list[str]:
-    """The words without ``--``, before the options of BMv2's target; ``--pcap`` may have no folder."""
+    """Return the words without ``--``, which precedes options of BMv2's target; give ``--pcap`` a folder."""
     made: list[str] = []
     for at, word in enumerate(words):
         if word == "--pcap" and not (at + 1 < len(words) and Path(words[at + 1]).is_dir()):

@@ -1,4 +1,4 @@
-"""Compiles the native engine, once for each state of its sources and compiler."""
+"""Compile the native engine, once for each state of its sources and compiler."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from olafswitch.toolchain import Compiler, cxx, run_tool, unit
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 INCLUDES = _PACKAGE.parent
-"""Where C++ of other packages finds this one's headers, as ``olafswitch/ROOM/native/NAME.h``."""
+"""Where C++ of other packages finds this package's headers, as ``olafswitch/ROOM/native/NAME.h``."""
 SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "engine/native")
 _CONTRACT = _PACKAGE / "p4/native/switch_abi.h"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")
@@ -18,7 +18,7 @@ _WHERE = "compiling the engine"
 
 
 def engine_library() -> Path:
-    """The engine's shared library, built when it is not in the cache.
+    """Return the engine's shared library, which is built when it is not in the cache.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
@@ -39,12 +39,12 @@ def engine_library() -> Path:
 
 
 def headers_and_sources() -> Sequence[Path]:
-    """Every file that the library is made of."""
+    """Return every file that the library is made of."""
     return [*(path for folder in SOURCES for path in sorted(folder.iterdir())), _CONTRACT]
 
 
 def object_of(compiler: Compiler, folder: Path, sources: Path) -> Path:
-    """The C++ in the folder ``sources``, ``ROOM/native``, as ``folder/ROOM.o``. Raises OlafError."""
+    """Compile the C++ in ``sources``, a folder ``ROOM/native``, to ``folder/ROOM.o``. Raises OlafError."""
     one = unit(folder / f"{sources.parent.name}.cpp", sorted(sources.glob("*.cpp")))
     target = one.with_suffix(".o")
     run_tool([*compiler.command, *FLAGS, f"-I{INCLUDES}", "-c", str(one), "-o", str(target)], where=_WHERE)

@@ -11,7 +11,7 @@ _Digest = tuple[int, Sequence[bytes]]
 
 
 class EngineSwitch(NativeSwitch):
-    """Device ``place`` of ``engine``: 0 is VNP4₁ or the only one, 1 is VNP4₂."""
+    """Device ``place`` of ``engine``: 0 is VNP4₁ or the only device, 1 is VNP4₂."""
 
     def __init__(self, engine: Engine, place: int, cpu_port: int) -> None:
         super().__init__(cpu_port, lanes=engine.lanes)
@@ -27,8 +27,8 @@ class EngineSwitch(NativeSwitch):
     def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
         """See :meth:`olafswitch.p4runtime.dataplane.DataPlane.on_digest`.
 
-        ``receive`` runs on a thread of its own: the one that moves packets must never wait for a caller
-        that waits for it.
+        ``receive`` runs on its own thread: the thread that moves packets must never wait for a caller that
+        waits for that thread.
         """
         waiting: SimpleQueue[_Digest] = SimpleQueue()
 

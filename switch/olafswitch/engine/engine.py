@@ -22,7 +22,7 @@ _TIMEOUT_MS = 500
 
 PacketIn = Callable[[bytes], None]
 Signatures = Sequence[tuple[str, Any, tuple[Any, ...]]]
-"""Native functions: name without ``olaf_``, type of the result, types of the arguments."""
+"""Native functions: the name without ``olaf_``, the type of the result, the types of the arguments."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class PortStats:
 
 @dataclass(frozen=True)
 class Losses:
-    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port that does not exist,
-    punted faster than one source may or the control plane takes them (or too long for it)."""
+    """Frames that were lost, by reason: before a pipeline was pushed, to a port that does not exist, and
+    punted faster than one source may or than the control plane takes them."""
 
     no_pipeline: int
     misrouted: int
@@ -48,11 +48,11 @@ class Losses:
 
 
 class Engine:
-    """One engine. Wire it first, then add ports, then start; ports may come and go while it runs. Other
-    threads may call it until they get OlafError because it is closed."""
+    """An engine that moves frames. Wire it first, then add ports, then start it; ports may come and go while
+    it runs. Other threads may call it; after ``close`` they get OlafError."""
 
     def __init__(self, lanes: int = 1) -> None:
-        """``lanes`` threads, each with a wiring of its own."""
+        """Create an engine of ``lanes`` threads, each with a wiring of its own."""
         self._library = load_native(engine_library(), _SIGNATURES)
         self._handle = ctypes.c_void_p(self._library.olaf_engine_new(lanes))
         self.lanes = lanes
@@ -63,23 +63,23 @@ class Engine:
 
     @property
     def handle(self) -> ctypes.c_void_p:
-        """Its address, for native code."""
+        """The engine's address, for native code."""
         return self._handle
 
     def wire_switch(self, cpu_port: int) -> None:
-        """One switch, device 0, with all the ports."""
+        """Wire one switch, device 0, to all ports."""
         self.check(self._library.olaf_engine_wire_switch(self._handle, cpu_port), "the switch")
 
     def add_interface(self, number: int, name: str) -> None:
-        """A network interface as a port. Raises OlafError."""
+        """Add a network interface as a port. Raises OlafError."""
         self._add("interface", number, name.encode())
 
     def add_own_interface(self, number: int, name: str, *, nic: bool = False) -> None:
-        """One end of a veth pair, or a network card with all its queues, as a port, by AF_XDP: no one else
-        uses it, and what comes in is on the wire (its offloads are off). Queueing
-        disciplines at ``name`` have no effect.
+        """Add one end of a veth pair, or a network card with all its queues, as a port, by AF_XDP.
 
-        Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
+        Nothing else uses the interface, and its offloads are off: its frames are those on the wire. Queueing
+        disciplines at ``name`` have no effect. Where the kernel or the user's rights do not allow AF_XDP, the
+        port is as any interface. Raises OlafError.
         """
         reason = ctypes.create_string_buffer(_MAX_REASON)
         self._add("own_interface", number, name.encode(), nic, reason, _MAX_REASON)
@@ -88,15 +88,15 @@ class Engine:
             _log.log(level, "port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
 
     def add_tap(self, number: int, descriptor: int) -> None:
-        """An open TAP device as a port; the engine closes it. Raises OlafError."""
+        """Add an open TAP device as a port; the engine closes it. Raises OlafError."""
         self._add("tap", number, descriptor)
 
     def add_socket(self, number: int, listening: socket.socket) -> None:
-        """A listening SOCK_SEQPACKET socket as a port; the engine takes it over. Raises OlafError."""
+        """Add a listening SOCK_SEQPACKET socket as a port; the engine takes it over. Raises OlafError."""
         self._add("seqpacket", number, listening.detach())
 
     def add_pcap(self, number: int, into: Path | None, out: Path | None) -> None:
-        """pcap files as a port: frames to read, frames written. Raises OlafError."""
+        """Add pcap files as a port: ``into`` is read, ``out`` is written. Raises OlafError."""
         self._add("pcap", number, *(b"" if path is None else str(path).encode() for path in (into, out)))
 
     def _add(self, kind: str, number: int, *given: Any) -> None:
@@ -105,7 +105,7 @@ class Engine:
             self.check(add(self._handle, number, *given), f"port {number}")
 
     def remove_port(self, number: int) -> None:
-        """Close a port, if it is there, while frames pass at the others."""
+        """Close a port, if it exists, while frames pass at the others."""
         with self._tenancy.inside():
             self._library.olaf_engine_remove_port(self._handle, number)
 
@@ -116,7 +116,7 @@ class Engine:
         self._punts.start()
 
     def close(self) -> None:
-        """Stop and free everything; what is queued is lost, a replay is cut off."""
+        """Stop and free everything; queued frames are lost, and a replay is cut off."""
         if not self._tenancy.close():
             return
         self._stopping = True
@@ -126,26 +126,26 @@ class Engine:
         self._library.olaf_engine_free(self._handle)
 
     def set_switch(self, device: int, process: int, lanes: Sequence[int]) -> None:
-        """Run the program at these addresses (switch_abi.h) from now on, one state for each thread.
+        """Run the program at these addresses (switch_abi.h) from now on, with one state for each thread.
 
-        When this returns the program before it processes no packet any more.
+        When this returns, the program before it processes no packet any more.
         """
         with self._tenancy.inside():
             states = (ctypes.c_void_p * self.lanes)(*lanes)
             self._library.olaf_engine_set_switch(self._handle, device, process, states)
 
     def unset_switch(self, device: int) -> None:
-        """Run no program from now on, as a closed engine does already."""
+        """Run no program from now on; a closed engine runs none already."""
         with suppress(OlafError):
             self.set_switch(device, 0, ())
 
     def quiesce(self) -> None:
-        """Return once no packet that is in a program now is in it any more."""
+        """Wait until each packet that is in a program now has left it."""
         with self._tenancy.inside():
             self._library.olaf_engine_quiesce(self._handle)
 
     def packet_out(self, device: int, frame: bytes) -> None:
-        """Run ``frame`` through ``device`` as if it came in by the CPU port."""
+        """Run ``frame`` through ``device`` as if it came from the CPU port."""
         with self._tenancy.inside():
             self._library.olaf_engine_packet_out(self._handle, device, frame, len(frame))
 
@@ -154,7 +154,7 @@ class Engine:
         self._receivers[device] = receive
 
     def port_stats(self, number: int) -> PortStats:
-        """The counts of port ``number``. Raises OlafError when it does not exist."""
+        """Return the counts of port ``number``. Raises OlafError when it does not exist."""
         six = (ctypes.c_uint64 * 6)()
         with self._tenancy.inside():
             if not self._library.olaf_engine_port_stats(self._handle, number, six):
@@ -162,14 +162,14 @@ class Engine:
         return PortStats(*six)
 
     def losses(self) -> Losses:
-        """Frames that went nowhere."""
+        """Return the numbers of frames that were lost."""
         three = (ctypes.c_uint64 * 3)()
         with self._tenancy.inside():
             self._library.olaf_engine_losses(self._handle, three)
         return Losses(*three)
 
     def processor_ns(self, lane: int | None = None) -> int:
-        """ns of processor time that its native threads have had, or one of them."""
+        """Return the processor time of the engine's native threads, or of one ``lane``, in ns."""
         with self._tenancy.inside():
             lanes = range(self.lanes) if lane is None else (lane,)
             return sum(int(self._library.olaf_engine_processor_ns(self._handle, each)) for each in lanes)
@@ -186,7 +186,7 @@ class Engine:
 
     @staticmethod
     def check(message: bytes | None, where: str) -> None:
-        """Raises OlafError about ``where`` when a native function returned a message."""
+        """Raise OlafError about ``where`` when a native function returned a message."""
         if message is not None:
             raise OlafError(Problem(message.decode(errors="replace"), where))
 
@@ -217,7 +217,7 @@ _SIGNATURES: Signatures = (
 
 
 def load_native(library: Path, signatures: Signatures) -> ctypes.CDLL:
-    """``library`` with its functions' types declared."""
+    """Return ``library``, loaded, with its functions' types declared."""
     loaded = ctypes.CDLL(str(library))
     for name, result, arguments in signatures:
         function = getattr(loaded, f"olaf_{name}")

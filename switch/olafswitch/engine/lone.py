@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LoneSwitch:
-    """A switch that runs: where it serves P4Runtime, and the engine that moves its packets."""
+    """A running switch: the address at which it serves P4Runtime, and the engine that moves its packets."""
 
     address: str
     engine: Engine
@@ -43,12 +43,12 @@ def run_lone(
     *,
     as_bmv2: bool = False,
 ) -> Iterator[LoneSwitch]:
-    """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``, and
-    at ``others``, of loopback, without TLS. Without a program it drops all packets until a client pushes one.
-    ``as_bmv2`` elects primary controllers as BMv2 does.
+    """Yield a switch that runs ``program`` between ``ports`` at once, with its own entries.
 
-    Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
-    the address cannot be bound.
+    It is served over P4Runtime at ``address``, and at ``others``, of loopback, without TLS. Without a program
+    it drops all packets until a client pushes one. ``as_bmv2`` elects primary controllers as BMv2 does.
+    Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or the
+    address cannot be bound.
     """
     with ExitStack() as stack:
         engine = Engine()

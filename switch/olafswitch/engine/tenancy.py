@@ -1,4 +1,4 @@
-"""Counts callers that use something, so that closing it refuses new ones and waits for the others."""
+"""Count callers that use something, so that closing it refuses new callers and waits for the others."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from olafswitch.errors import OlafError, Problem
 
 
 class Tenancy:
-    """The callers that use ``what`` at the moment, on any thread."""
+    """The callers that use ``what`` now, on any thread."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -19,7 +19,8 @@ class Tenancy:
 
     @contextmanager
     def inside(self, evict: Callable[[], None] | None = None) -> Iterator[None]:
-        """Use it; the thread that closes calls ``evict`` to hurry a caller that may stay long.
+        """Yield while the caller uses it; a closing thread calls ``evict`` to hurry a caller that may stay
+        long.
 
         Raises OlafError once closed.
         """
@@ -39,7 +40,7 @@ class Tenancy:
                 self._changed.notify_all()
 
     def close(self) -> bool:
-        """Refuse new callers and wait until the others have left; False when it was closed before."""
+        """Refuse new callers and wait until the others have left; return False when it was closed before."""
         with self._changed:
             if self._closed:
                 return False

@@ -1,4 +1,4 @@
-"""Listening at a front port: every frame that passes its host side, with its time and direction."""
+"""Listen at a front port: every frame that passes its host side, with its time and direction."""
 
 import socket
 import struct
@@ -31,15 +31,15 @@ class SeenFrame:
 
 
 class FrameListener(Protocol):
-    """One front port that is listened at."""
+    """A listener at one front port."""
 
     def fileno(self) -> int: ...
 
     def seen(self) -> Iterator[SeenFrame]:
-        """Return some of the frames that wait; never blocks. Raises OlafError when the port is gone."""
+        """Return some of the waiting frames; never block. Raises OlafError when the port is gone."""
 
     def lost(self) -> int:
-        """Frames that came faster than they were taken, since the last time."""
+        """Return the number of frames that came faster than they were read, since the last call."""
 
     def close(self) -> None: ...
 
@@ -95,7 +95,7 @@ class _AtInterface:
 
 
 class _AtSocket:
-    """One more host on the segment: it hears what leaves the pipeline, not what other hosts send."""
+    """A further host on the segment, which gets what leaves the pipeline, but not what other hosts send."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

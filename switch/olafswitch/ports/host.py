@@ -29,7 +29,7 @@ class HostPort(Protocol):
         """
 
     def fileno(self) -> int:
-        """Readable when a frame waits, for select; -1 where a port has none (pcap)."""
+        """Return a descriptor that is readable when a frame waits; -1 where a port has none (pcap)."""
 
     def close(self) -> None: ...
 
@@ -62,8 +62,8 @@ def open_host_port(attachment: Attachment) -> HostPort:
 
 
 def _is_readable(opened: socket.socket, timeout: float) -> bool:
-    """Return whether a frame waits within ``timeout`` seconds; a time-out of the socket would be a
-    sender's too."""
+    """Return whether a frame waits within ``timeout`` seconds; a socket's own time-out would limit sending
+    too."""
     waiting = select.poll()
     waiting.register(opened, select.POLLIN)
     return bool(waiting.poll(timeout * 1000))
@@ -138,11 +138,11 @@ class UnixHostPort:
 
 
 class PcapHostPort:
-    """A host behind pcap files: what it sends is appended to the first, what it gets is read from the
-    second; ``files`` is ``IN,OUT`` as the pipeline sees them."""
+    """A host behind pcap files: it appends what it sends to the first and reads what it gets from the second;
+    ``files`` is ``IN,OUT`` as the pipeline sees them."""
 
     def __init__(self, files: str) -> None:
-        """Open both. Raises OSError."""
+        """Open both files. Raises OSError."""
         self._into, _, out = files.partition(",")
         self._reader = PcapReader(Path(out))
         try:

@@ -1,4 +1,4 @@
-"""Doing something in another network namespace without moving the whole process there."""
+"""Run a function in another network namespace without moving the whole process."""
 
 import ctypes
 import os
@@ -9,18 +9,18 @@ from typing import TypeVar
 
 _CLONE_NEWNET = 0x40000000
 HOME = Path("/run/netns")
-"""Where the names of namespaces are."""
+"""The folder of the namespaces' names."""
 T = TypeVar("T")
 
 
 def namespace_exists(namespace: str) -> bool:
-    """Return whether there is a namespace of that name, as far as this user may see."""
+    """Return whether a namespace of that name exists, as far as this user may see."""
     return _namespace_identity(HOME / namespace) is not None
 
 
 def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:
-    """Return those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at
-    is not."""
+    """Return the ``processes``, by id, that are in one of ``namespaces``; a process that this user may not
+    inspect is left out."""
     wanted = {_namespace_identity(HOME / name) for name in namespaces} - {None}
     return (
         {each for each in processes if _namespace_identity(Path(f"/proc/{each}/ns/net")) in wanted}
@@ -30,7 +30,7 @@ def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int
 
 
 def run_within(namespace: str | None, act: Callable[[], T]) -> T:
-    """``act()``'s result, run on a thread that is in ``namespace`` (None: right here).
+    """Return the result of ``act()``, run on a thread that is in ``namespace`` (None: on this thread).
 
     Sockets opened by ``act`` stay in the namespace. Raises OSError when the namespace does not exist,
     PermissionError when entering it is not allowed, and whatever ``act`` raises.
@@ -56,7 +56,7 @@ def run_within(namespace: str | None, act: Callable[[], T]) -> T:
 
 
 def _namespace_identity(file: Path) -> tuple[int, int] | None:
-    """Return what identifies a namespace; None when its file does not exist."""
+    """Return the numbers that identify a namespace; None when its file does not exist."""
     try:
         found = file.stat()
     except OSError:

@@ -23,7 +23,7 @@ def ask_ethtool(control: socket.socket, interface: str, question: bytes) -> byte
 
 
 def read_setting(control: socket.socket, interface: str, command: int) -> int:
-    """Return one number that ethtool reads; 0 where the interface has no such setting."""
+    """Return a number that ethtool reads; 0 where the interface has no such setting."""
     with suppress(OSError):
         return int(
             struct.unpack_from("I", ask_ethtool(control, interface, struct.pack("II", command, 0)), 4)[0]
@@ -32,10 +32,10 @@ def read_setting(control: socket.socket, interface: str, command: int) -> int:
 
 
 def describe_offloads(interface: str) -> str | None:
-    """Return what is left on that joins or splits frames of ``interface``, with the command against it.
+    """Return which offloads of ``interface`` that join or split frames are on, with the command against them.
 
-    What the other end of a veth leaves to "hardware" arrives here as it is. Where that end is in another
-    namespace, and cannot be seen, it is taken to be as this one.
+    A checksum that the other end of a veth leaves to "hardware" arrives here incomplete. An end in another
+    namespace cannot be seen and is assumed to be as this one.
     """
     sender = _other_end(interface)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -56,7 +56,8 @@ def describe_offloads(interface: str) -> str | None:
 
 
 def _other_end(interface: str) -> str | None:
-    """Return the other end of a veth, or the interface itself where that is out of sight; None of others."""
+    """Return a veth's other end, or the interface itself where that is out of sight; None if it is no
+    veth."""
     try:
         own, other = (int((_SYS / interface / name).read_text()) for name in ("ifindex", "iflink"))
     except (OSError, ValueError):

@@ -22,8 +22,8 @@ ANCILLARY_BYTES = socket.CMSG_SPACE(_AUXDATA.size)
 
 
 def open_socket(interface: str, *, outgoing: bool = False) -> socket.socket:
-    """Return a packet socket at ``interface`` of this namespace, for what comes in and (``outgoing``) what
-    goes out.
+    """Return a packet socket at ``interface`` of this namespace, for frames that come in and (``outgoing``)
+    go out.
 
     Raises OSError.
     """
@@ -43,13 +43,13 @@ def open_socket(interface: str, *, outgoing: bool = False) -> socket.socket:
 
 
 def count_lost(opened: socket.socket) -> int:
-    """Frames that did not fit the socket's buffer since the last time."""
+    """Return the number of frames that did not fit the socket's buffer since the last call."""
     statistics = opened.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _STATISTICS.size)
     return int(_STATISTICS.unpack(statistics)[1])
 
 
 def with_vlan_tag(frame: bytes, ancillary: Ancillary) -> bytes:
-    """``frame`` as it was on the wire."""
+    """Return ``frame`` as it was on the wire: with the VLAN tag that the kernel took out."""
     for level, kind, data in ancillary:
         if level == _SOL_PACKET and kind == _PACKET_AUXDATA and len(data) >= _AUXDATA.size:
             status, _, _, _, _, tci, tpid = _AUXDATA.unpack(data[: _AUXDATA.size])

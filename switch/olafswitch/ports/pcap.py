@@ -11,7 +11,7 @@ from olafswitch.ports.packet_socket import MAX_FRAME
 _NANOSECONDS = 0xA1B23C4D
 _MICROSECONDS = 0xA1B2C3D4
 _ETHERNET = 1
-_BMV2 = 0  # what BMv2 writes for its frames, which are Ethernet's
+_BMV2 = 0  # BMv2 writes it for its frames, which are Ethernet's
 _MAX_RECORD = 1 << 18  # libpcap's own limit
 _FILE_HEADER = struct.Struct("=IHHiIII")
 _RECORD_HEADER = struct.Struct("=IIII")
@@ -21,7 +21,7 @@ _OUR_START = _FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, MAX_FRAME, _ETHERNET)
 
 
 def why_not_written(path: Path) -> str | None:
-    """Return why a port must not start a new capture at ``path``: others wrote it. Raises OSError."""
+    """Return why a port must not start a capture at ``path``: it holds others' data. Raises OSError."""
     if not path.exists():
         return None
     if not path.is_file():
@@ -32,7 +32,7 @@ def why_not_written(path: Path) -> str | None:
 
 
 class PcapWriter:
-    """Appends frames to a pcap file; other readers see each frame as soon as ``write`` returns."""
+    """A writer that appends frames to a pcap file; readers see each frame as soon as ``write`` returns."""
 
     def __init__(self, path: Path) -> None:
         """Open ``path`` for appending, starting the file when it is empty. Raises OSError."""
@@ -52,8 +52,7 @@ class PcapWriter:
 def read_capture(path: Path) -> list[tuple[int, bytes]]:
     """Return the (ns since the epoch, frame) of a file that grows no more.
 
-    Raises OSError, and ValueError for a last record that is cut, and a frame that was shortened when it was
-    captured.
+    Raises OSError, and ValueError for a cut last record or a frame that was shortened when it was captured.
     """
     reader = PcapReader(path)
     try:
@@ -71,7 +70,7 @@ def read_capture(path: Path) -> list[tuple[int, bytes]]:
 
 
 class PcapReader:
-    """Reads a pcap file that may still grow; a record not yet complete is "not there yet"."""
+    """A reader of a pcap file that may still grow; a record that is not complete is not there yet."""
 
     def __init__(self, path: Path) -> None:
         """Open ``path``. Raises OSError."""
@@ -86,7 +85,7 @@ class PcapReader:
     def next(self) -> tuple[int, bytes] | None:
         """Return the next (ns since the epoch, frame), or None when there is no complete record.
 
-        Raises ValueError when the file is not a pcap file of Ethernet frames, or a record's length none.
+        Raises ValueError when the file is no pcap file of Ethernet frames, or a record's length is wrong.
         """
         if not self._order and not self._begin():
             return None

@@ -12,7 +12,7 @@ _REMEDY = "write NUMBER=veth:INTERFACE, NUMBER=tap:INTERFACE, NUMBER=unix:PATH o
 
 @dataclass(frozen=True)
 class PortSpec:
-    """A port's number, what it is made of, and where."""
+    """A port's number, kind and place."""
 
     number: int
     transport: Transport
@@ -22,7 +22,7 @@ class PortSpec:
 def parse_ports(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
     """Return the ports that ``texts`` describe.
 
-    Raises BadInput with every problem in them: form, kind, numbers outside 0 … 510, twice, or the CPU's.
+    Raises BadInput with every problem: form, kind, numbers outside 0 … 510, given twice, or the CPU's.
     """
     problems: list[Problem] = []
     specs: list[PortSpec] = []

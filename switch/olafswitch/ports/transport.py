@@ -1,10 +1,10 @@
-"""What a front port can be made of."""
+"""The kinds of front ports."""
 
 from enum import StrEnum
 
 
 class Transport(StrEnum):
-    """What a front port is made of."""
+    """A kind of front port."""
 
     VETH = "veth"
     TAP = "tap"

@@ -1,4 +1,4 @@
-"""UNIX sockets at any path: the kernel takes at most 107 bytes, a state folder may be longer."""
+"""UNIX sockets at any path: the kernel takes at most 107 bytes, but a state folder's path may be longer."""
 
 import os
 import socket
@@ -24,7 +24,7 @@ def short_name(path: Path) -> Iterator[str]:
 
 
 def listen_at(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """Return a listening socket at ``path``; replaces a socket that a dead process left there.
+    """Return a listening socket at ``path``, in place of a socket that a dead process left.
 
     Raises OSError, FileExistsError when something answers at ``path`` or it is not a socket.
     """
@@ -44,12 +44,12 @@ def listen_at(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 
 def is_own(peer: socket.socket) -> bool:
-    """Return whether the process at the other end of a connection is this user's, or root's."""
+    """Return whether the process at the other end of a connection runs as this user or root."""
     return _peer_credentials(peer)[1] in (0, os.geteuid())
 
 
 def process_of(peer: socket.socket) -> int:
-    """Return the process at the other end of a connection."""
+    """Return the id of the process at the other end of a connection."""
     return _peer_credentials(peer)[0]
 
 
@@ -78,7 +78,7 @@ def _path_answers(path: Path, kind: socket.SocketKind) -> bool:
 
 
 def _peer_credentials(peer: socket.socket) -> tuple[int, int]:
-    """Return the process, and its user."""
+    """Return the ids of the process at the other end and of its user."""
     found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(found)
     return process, user

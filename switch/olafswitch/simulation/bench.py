@@ -9,7 +9,7 @@ from olafswitch.errors import OlafError, Problem
 
 BEAT = 64
 AXIL_LIMIT = 20_000
-"""Cycles after which an AXI4-Lite access counts as never answered."""
+"""Cycles after which an AXI4-Lite access counts as unanswered."""
 
 
 class _Stream(c.Structure):
@@ -52,7 +52,7 @@ class Signals:
     ready: str
     user: tuple[tuple[str, int], ...] = ()
     lane: int = 0
-    """Number among the streams that share these vectors."""
+    """The stream's number among the streams that share these vectors."""
     beat: int = BEAT
     """Bytes of a beat."""
 
@@ -60,7 +60,7 @@ class Signals:
     def axis(
         cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0, beat: int = BEAT
     ) -> "Signals":
-        """AXI4-Stream names: ``<prefix>_tdata`` and so on."""
+        """Return the names of an AXI4-Stream: ``<prefix>_tdata`` and so on."""
         names = {name: f"{prefix}_t{name}" for name in ("data", "keep", "last", "valid", "ready")}
         return cls(**names, user=tuple(user), lane=lane, beat=beat)
 
@@ -73,21 +73,21 @@ class Stream:
         self._beat = signals.beat
 
     def pause(self, chance: float) -> None:
-        """Idle (a source) or not ready (a sink) in this share of the cycles; 1 stops it."""
+        """Pause in this share of the cycles: a source idles, a sink is not ready; 1 stops the stream."""
         self._bench.library.bench_pause(self._bench.handle, self._number, round(1000 * chance))
 
     @property
     def beats(self) -> int:
-        """Beats that have passed."""
+        """The number of beats that have passed."""
         return int(self._bench.library.bench_beats(self._bench.handle, self._number))
 
     def pack(self, user: Sequence[int]) -> bytes:
-        """Sideband values as the bench takes them."""
+        """Return sideband values as bytes, in the layout that the bench takes."""
         values = zip(user, self._user, strict=True)
         return b"".join(value.to_bytes((bits + 7) // 8, "little") for value, (_, bits) in values)
 
     def unpack(self, data: bytes) -> tuple[int, ...]:
-        """Sideband values as the bench gives them."""
+        """Return the sideband values in bytes from the bench."""
         values, at = [], 0
         for _, bits in self._user:
             size = (bits + 7) // 8
@@ -107,7 +107,7 @@ class Source(Stream):
         self.beat(beats[-1], user, last=True)
 
     def beat(self, data: bytes, user: Sequence[int] = (), *, last: bool, keep: int | None = None) -> None:
-        """Queue one beat; ``keep`` other than that of the bytes makes a malformed one."""
+        """Queue one beat; a ``keep`` that differs from that of the bytes makes a malformed beat."""
         packed = self.pack(user)
         mask = (1 << len(data)) - 1 if keep is None else keep
         self._bench.library.bench_beat(
@@ -116,11 +116,11 @@ class Source(Stream):
 
     @property
     def pending(self) -> int:
-        """Beats still to be taken."""
+        """The number of beats that wait to be taken."""
         return int(self._bench.library.bench_pending(self._bench.handle, self._number))
 
     def forget(self) -> None:
-        """Drop what is still to be sent."""
+        """Drop the beats that wait."""
         self._bench.library.bench_forget(self._bench.handle, self._number)
 
 
@@ -128,7 +128,8 @@ class Sink(Stream):
     """Takes frames off a stream."""
 
     def frames(self) -> list[Received]:
-        """All whole frames since the last call. Raises OlafError when one broke a rule of AXI4-Stream."""
+        """Return all whole frames since the last call. Raises OlafError when one broke AXI4-Stream's
+        rules."""
         library, handle = self._bench.library, self._bench.handle
         unstable = library.bench_unstable(handle, self._number)
         if unstable:
@@ -154,14 +155,15 @@ class Axil:
         self._bench, self._number = bench, number
 
     def read(self, address: int) -> tuple[int, int]:
-        """The data and the response: 0 OKAY, 2 SLVERR, 3 DECERR. Raises OlafError when nothing answers."""
+        """Return the data and the response: 0 OKAY, 2 SLVERR, 3 DECERR. Raises OlafError without an
+        answer."""
         data = c.c_uint32()
         library, handle = self._bench.library, self._bench.handle
         response = library.bench_read(handle, self._number, address, c.byref(data), AXIL_LIMIT)
         return data.value, self._require_answer(response, address)
 
     def write(self, address: int, data: int) -> int:
-        """The response. Raises OlafError when nothing answers."""
+        """Write ``data`` and return the response. Raises OlafError when nothing answers."""
         library, handle = self._bench.library, self._bench.handle
         return self._require_answer(
             library.bench_write(handle, self._number, address, data, AXIL_LIMIT), address
@@ -174,7 +176,7 @@ class Axil:
 
 
 class Bench:
-    """A module under test; ``clocks`` by port name with their periods in ps, the first one the main one.
+    """A module under test; ``clocks`` holds periods in ps by port name, the main clock first.
 
     Each bench has its own model; ``seed`` decides pauses and the registers' values before reset.
     """
@@ -199,27 +201,27 @@ class Bench:
         self.library.bench_free(self.handle)
 
     def source(self, signals: Signals, clock: str | None = None) -> Source:
-        """Drive a stream of the module."""
+        """Return a source that drives a stream of the module."""
         return Source(self, self._add_stream(self.library.bench_source, signals, clock), signals)
 
     def sink(self, signals: Signals, clock: str | None = None) -> Sink:
-        """Take what a stream of the module sends."""
+        """Return a sink that takes what a stream of the module sends."""
         return Sink(self, self._add_stream(self.library.bench_sink, signals, clock), signals)
 
     def axil(self, prefix: str = "s_axil_", clock: str | None = None) -> Axil:
-        """Master an AXI4-Lite port."""
+        """Return a master of an AXI4-Lite port."""
         return Axil(
             self, self.library.bench_axil(self.handle, prefix.encode(), self._clocks[clock or self._main])
         )
 
     def run_cycles(self, cycles: int, clock: str | None = None) -> None:
-        """Let ``cycles`` of a clock pass. Raises OlafError when an assertion in the RTL failed."""
+        """Run ``cycles`` of a clock. Raises OlafError when an assertion in the RTL failed."""
         self.library.bench_run(self.handle, self._clocks[clock or self._main], cycles)
         if self.library.bench_stops() != self._stops:
             raise OlafError(Problem("an assertion in the RTL failed: see the messages above"))
 
     def cycles(self, clock: str | None = None) -> int:
-        """Cycles that have passed."""
+        """Return the number of cycles that have passed."""
         return int(self.library.bench_cycles(self.handle, self._clocks[clock or self._main]))
 
     def __getitem__(self, port: str) -> int:

