@@ -75,7 +75,8 @@ class DistributedMember:
         return work
 
     def leave(self) -> None:
-        """Stay until all are done, at most ``_LINGER`` seconds, so that each can have the last result."""
+        """Leave once all are done, at the latest after ``_LINGER`` seconds, so that each can have the last
+        result."""
         if self._left:
             return
         self._left = True
@@ -110,31 +111,31 @@ class Sum(dist.Work):
         self._future = self._ended.then(outcome)
 
     def end(self, failure: NoAnswer | None) -> None:
-        """The sum is here, or never will be."""
+        """End with the sum, or with what keeps it from coming."""
         self.failure = failure
         self._ended.set_result(None)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Until the sum is here; raises what ended it otherwise."""
+        """Wait until the sum has come. Raises what ended it otherwise."""
         self._ended.wait()
         if self.failure is not None:
             raise self.failure
         return True
 
     def is_completed(self) -> bool:
-        """Whether ``wait`` returns, or raises, at once."""
+        """Return whether ``wait`` returns, or raises, at once."""
         return bool(self._ended.done())
 
     def is_success(self) -> bool:
-        """Whether the sum is here."""
+        """Return whether the sum has come."""
         return self.is_completed() and self.failure is None
 
     def exception(self) -> NoAnswer | None:
-        """The error that ended it, if any."""
+        """Return the error that ended the sum, if any."""
         return self.failure
 
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
-        """DDP's way to wait."""
+        """Return the future by which DDP waits."""
         return self._future
 
 
@@ -150,7 +151,7 @@ class OlafGroup(dist.ProcessGroup):
         self.member = DistributedMember(store, rank, size, timeout) if engine and size > 1 else None
 
     def allreduce(self, tensors: list[torch.Tensor], options: Any = None) -> Any:
-        """Through the engine where it can; torch waits for the result on the returned work."""
+        """Sum through the engine where it can; torch waits for the result on the returned work."""
         options = options or dist.AllreduceOptions()
         tensor = tensors[0]
         if (
@@ -165,7 +166,7 @@ class OlafGroup(dist.ProcessGroup):
         return self.member.sum(tensor)
 
     def getBackendName(self) -> str:  # noqa: N802 - torch's name
-        """As registered."""
+        """Return the name under which the backend is registered."""
         return "olaf"
 
     def shutdown(self) -> None:
@@ -182,7 +183,7 @@ _world: OlafGroup | None = None
 
 
 def _make_group(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGroup:
-    """Torch makes the world's group first."""
+    """Make a group; the first one, which torch makes for the world, gets the engine."""
     global _world
     group = OlafGroup(store, rank, size, timeout, engine=_world is None)
     _world = _world or group
@@ -190,13 +191,13 @@ def _make_group(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGro
 
 
 def join(timeout: timedelta = dist.default_pg_timeout) -> DistributedMember:
-    """A place in the cluster for the DDP hook, where another backend keeps the other collectives."""
+    """Join the cluster for the DDP hook, where another backend keeps the other collectives."""
     store = dist.PrefixStore("olaf/hook", dist.distributed_c10d._get_default_store())
     return DistributedMember(store, dist.get_rank(), dist.get_world_size(), timeout)
 
 
 def hook(member: DistributedMember, bucket: Any) -> torch.futures.Future[torch.Tensor]:
-    """DDP communication hook: ``ddp.register_comm_hook(olaf.distributed.join(), olaf.distributed.hook)``.
+    """Sum a bucket as DDP's hook: ``ddp.register_comm_hook(olaf.distributed.join(), olaf.distributed.hook)``.
 
     As DDP does by itself: gradients are divided by the number of members, then summed.
     """

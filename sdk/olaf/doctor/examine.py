@@ -107,7 +107,7 @@ class Prober:
 def examine_server(
     prober: Prober, epoch: int, segments: Segments | None, mtu: int | None
 ) -> Generator[Finding, None, tuple[wire.Init, Segments | None] | None]:
-    """Whether a parameter server answers, in which epoch, and for which model.
+    """Find out whether a parameter server answers, in which epoch, and for which model.
 
     Returns its answer, if any, and the division that a worker then uses: the server's, where its segments fit
     ``mtu``; None where it keeps its own.
@@ -165,7 +165,7 @@ def _compare_model(answer: wire.Init, segments: Segments | None) -> Finding:
 
 
 def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None) -> Iterator[Finding]:
-    """Whether an engine knows this worker, and its ACK comes back with the queue's status.
+    """Find out whether an engine knows this worker, and its ACK comes back with the queue's status.
 
     ``server`` is what the parameter server answered before.
     """
@@ -210,12 +210,12 @@ def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None)
 
 
 def _pack_question(epoch: int) -> bytes:
-    """INIT without weights, of the smallest model that exists."""
+    """Pack an INIT without weights, of the smallest model that exists."""
     return wire.Init(wire.VERSION, wire.FrameType.INIT, epoch, 0, 1, 1, bytes(10), 0, 0).pack()
 
 
 def _pack_zeros(epoch: int) -> bytes:
-    """The header of an update of segment 0."""
+    """Pack the header of an update of segment 0."""
     now, seq = time.time_ns() % (1 << serial.TIME_BITS), time.monotonic_ns() & 0xFFFFFFFF
     kind = wire.FrameType.UPDATE
     return wire.Olaf(wire.VERSION, kind, epoch, 0, 1, seq, float("-inf"), now, 0, 0).pack()

@@ -40,22 +40,22 @@ class Finding:
 
 
 def report_ok(check: str, what: str) -> Finding:
-    """A finding without a fault."""
+    """Report that a check found no fault."""
     return Finding(check, Verdict.OK, what)
 
 
 def report_warning(check: str, what: str, remedy: str) -> Finding:
-    """Training works, but."""
+    """Report something that training survives, and its remedy."""
     return Finding(check, Verdict.WARNING, what, remedy)
 
 
 def report_fault(check: str, what: str, remedy: str) -> Finding:
-    """Training does not work, and what to do."""
+    """Report something that keeps training from working, and its remedy."""
     return Finding(check, Verdict.FAULT, what, remedy)
 
 
 def report_skipped(check: str, why: str) -> Finding:
-    """A finding that was not examined."""
+    """Report a check that was not made."""
     return Finding(check, Verdict.SKIPPED, why)
 
 
@@ -86,7 +86,7 @@ class Way:
 
 
 def way_to(server: Address) -> Way | Finding:
-    """The interface that datagrams to ``server`` leave by, or why there is none."""
+    """Return the interface that datagrams to ``server`` leave by, or why there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(server)
@@ -103,7 +103,7 @@ def way_to(server: Address) -> Way | Finding:
 
 
 def _list_addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
-    """Each IPv4 address of this machine, after the interface that has it."""
+    """Yield each IPv4 address of this machine, after the interface that has it."""
     found = array.array("B", bytes(_IFREQ.size * _INTERFACES))
     place, room = found.buffer_info()
     size, _ = struct.unpack("iP", fcntl.ioctl(any_socket, _SIOCGIFCONF, struct.pack("iP", room, place)))
@@ -112,7 +112,7 @@ def _list_addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
 
 
 def examine_machine(way: Way, server: Address, segments: Segments | None) -> Iterator[Finding]:
-    """Route, frame size and offload; the neighbour's address is known after a probe."""
+    """Examine route, frame size and offload; the neighbour's address is known after a probe."""
     yield report_ok("route", f"{way.source} on {way.interface} leads to {server[0]}")
     yield _check_mtu(way, segments)
     if _leaves_checksums(way.interface):
@@ -139,7 +139,8 @@ def _check_mtu(way: Way, segments: Segments | None) -> Finding:
 
 
 def examine_neighbour(way: Way, server: Address) -> Iterator[Finding]:
-    """Whether the next hop's MAC address is known; nothing where none is needed (loopback, a tunnel)."""
+    """Find out whether the next hop's MAC address is known; yield nothing where none is needed (loopback,
+    tunnels)."""
     hop = _next_hop(way.interface, server[0])
     for line in Path("/proc/net/arp").read_text().splitlines()[1:]:
         ip, _, flags, mac, _, interface = line.split()
@@ -153,7 +154,7 @@ def examine_neighbour(way: Way, server: Address) -> Iterator[Finding]:
 
 
 def udp_counters() -> dict[str, int]:
-    """The kernel's counters of datagrams that it dropped on receipt."""
+    """Return the kernel's counters of datagrams that it dropped on receipt."""
     lines = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line[:4] == "Udp:"]
     names, values = lines[0], lines[1]
     counted = dict(zip(names[1:], map(int, values[1:])))
@@ -172,7 +173,7 @@ def report_dropped(before: dict[str, int]) -> Iterator[Finding]:
 
 
 def _next_hop(interface: str, destination: str) -> str:
-    """The gateway of the most specific route over ``interface``, or the destination itself."""
+    """Return the gateway of the most specific route over ``interface``, or the destination itself."""
     address = int(ipaddress.IPv4Address(destination))
     best, hop = -1, destination
     for line in Path("/proc/net/route").read_text().splitlines()[1:]:
@@ -188,7 +189,7 @@ def _little_endian(text: str) -> int:
 
 
 def _leaves_checksums(interface: str) -> bool:
-    """Whether checksums that the kernel left to the interface stay as they are."""
+    """Return whether checksums that the kernel left to the interface stay as they are."""
     info = _ask_ethtool(interface, struct.pack("I192x", _ETHTOOL_GDRVINFO))
     value = _ask_ethtool(interface, struct.pack("II", _ETHTOOL_GTXCSUM, 0))
     if info is None or value is None:

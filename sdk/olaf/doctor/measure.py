@@ -81,7 +81,8 @@ def measure(values: int, policy: str, updates: int) -> Cost:
 
 @contextmanager
 def without_blas_threads() -> Iterator[None]:
-    """For processes that begin meanwhile: numpy's BLAS, which no measured code uses, starts no threads.
+    """Keep numpy's BLAS, which no measured code uses, from starting threads in processes that begin
+    meanwhile.
 
     They would wait in a loop for their first work, tens of ms of CPU time, wherever a core is free.
     """
@@ -97,14 +98,14 @@ def without_blas_threads() -> Iterator[None]:
 
 
 def _ask_server(server: multiprocessing.connection.Connection, what: str) -> float:
-    """CPU seconds of the server's process so far."""
+    """Ask the server's process for its CPU seconds so far."""
     server.send(what)
     seconds: float = server.recv()
     return seconds
 
 
 def _train_worker(worker: Worker, updates: int) -> tuple[float, float]:
-    """CPU seconds of this thread in offer and poll, and of the process without making gradients."""
+    """Return the CPU seconds of this thread in offer and poll, and of the process without the gradients."""
     gradient = np.full(worker.segments.values, 1e-3, np.float32)
     training, begun = 0.0, time.process_time()
     for number in range(0, updates, WINDOW):

@@ -110,7 +110,7 @@ def _judge_ring(check: str, ring: Ring, looks: list[_Look], seconds: float) -> F
 
 
 def _in_use(path: Path) -> bool:
-    """Whether a process has it in its memory, under whatever name; also where that is not known."""
+    """Return whether a process has mapped the file, under whatever name; True where that is not known."""
     if sys.platform != "linux":
         return True
     try:

@@ -39,7 +39,7 @@ class TorchOptimizer:
         self._name = type(self._optimizer).__name__
 
     def step(self, segments: range, mean: Vector, scale: float) -> list[int]:
-        """One step of these segments, ``scale`` times as long as usual.
+        """Step these segments, ``scale`` times as far as usual.
 
         Returns those whose weights or moments are not finite afterwards: they have their earlier ones again.
         """
@@ -67,7 +67,7 @@ class TorchOptimizer:
         return {key: value.clone() if isinstance(value, torch.Tensor) else value for key, value in known}
 
     def state(self) -> State:
-        """Each moment as one array (n,), numbers of segments as (segments,), and which have stepped."""
+        """Return each moment as one array (n,), numbers of segments as (segments,), and those that stepped."""
         found: State = {}
         stepped = found[f"{self._name}/stepped/each"] = np.zeros(self._segments.count, np.float32)
         for segment, tensor in enumerate(self._tensors):
@@ -98,7 +98,7 @@ class TorchOptimizer:
 
 
 def _is_finite(value: object) -> bool:
-    """Whether a tensor has finite values only, which its sum nearly always tells."""
+    """Return whether a tensor has finite values only, which its sum nearly always tells."""
     if not isinstance(value, torch.Tensor):
         return True
     return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())

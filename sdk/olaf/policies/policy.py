@@ -46,11 +46,11 @@ class Deadlines:
         self._due.pop(segment, None)
 
     def first(self) -> float | None:
-        """The one that comes first, in seconds."""
+        """Return the first deadline, in seconds."""
         return next(iter(self._due.values()), None)
 
     def passed(self, now: float) -> list[int]:
-        """The segments whose deadline is over, in order of time."""
+        """List the segments whose deadline is over, in order of time."""
         over = []
         for segment, due in self._due.items():
             if now < due:
@@ -88,7 +88,7 @@ class Update:
     is the mean of its constituents', or if the frame does not carry that, the oldest's."""
 
     def stretches(self) -> list[tuple[float, range]]:
-        """Neighbouring segments of equal staleness, with it."""
+        """List neighbouring segments of equal staleness, with their staleness."""
         if not self.lags:
             return [(0, self.segments)]
         return stretches(list(self.lags), self.segments.start)
@@ -179,10 +179,10 @@ class Policy(ABC):
 
     @abstractmethod
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """An update arrived; ``now`` in seconds. Returns what became of its segments, in order."""
+        """Take an update that arrived at ``now`` (s). Returns what became of its segments, in order."""
 
     def due(self) -> float | None:
-        """When ``tick`` has something to do, in seconds; None for not at all."""
+        """Return when ``tick`` has something to do, in seconds; None for not at all."""
         return self._deadlines.first()
 
     def tick(self, now: float) -> Sequence[int]:
@@ -206,7 +206,7 @@ class Policy(ABC):
         return overflowed
 
     def _tell_applied(self, segments: range, overflowed: Sequence[int]) -> list[tuple[Outcome, range]]:
-        """Applied in all of them but those that overflowed."""
+        """Return that the update was applied in all segments but those that overflowed."""
         if not overflowed:
             return [(Outcome.APPLIED, segments)]
         outcomes = [Outcome.REFUSED if segment in overflowed else Outcome.APPLIED for segment in segments]
@@ -243,7 +243,7 @@ class Plain(Policy):
         self._step = np.float32(rate / workers)
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Applied, unless it overflows."""
+        """Apply an update, unless it overflows."""
 
         def move(place: slice, gradient: Vector) -> None:
             self.weights[place] += self._step * gradient
@@ -277,7 +277,7 @@ class RewardGated(Policy):
         """Whether a segment has an average yet."""
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Applied or refused."""
+        """Apply an update or refuse it."""
         span = slice(update.segments.start, update.segments.stop)
         known = self.reward[span]
         passes = [reward == float("-inf") or update.reward > reward for reward in known]
@@ -311,7 +311,7 @@ class RewardGated(Policy):
         return outcomes
 
     def state(self) -> State:
-        """r_g and g_a, and where there is one."""
+        """Return r_g and g_a, and where there is one."""
         return {
             "reward": np.array(self.reward, np.float32),
             "average": self._average,
@@ -359,7 +359,7 @@ class Synchronous(Policy):
         self._single: list[dict[Address, Vector]] = [{} for _ in range(self.segments.count)]
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Collected, or applied with the round."""
+        """Collect an update, or apply it with its round."""
         begin = self.segments.span(update.segments).start
         outcomes = []
         for segment in update.segments:

@@ -42,7 +42,7 @@ class Ascent:
         self._weights, self._segments, self._rate = weights, segments, rate
 
     def step(self, segments: range, mean: Vector, scale: float) -> list[int]:
-        """At once."""
+        """Step at once."""
         with np.errstate(over="ignore"):
             rate = np.float32(self._rate * scale)
 
@@ -52,11 +52,11 @@ class Ascent:
         return change_kept(self._segments, segments, [self._weights], mean, move, float(rate))
 
     def state(self) -> State:
-        """Nothing."""
+        """Return nothing: there is no state."""
         return {}
 
     def restore(self, state: Mapping[str, Vector]) -> None:
-        """Nothing."""
+        """Refuse any state. Raises ValueError."""
         if state:
             raise ValueError("it was written with an optimiser in the server, which has none now")
 
@@ -84,7 +84,7 @@ class Stepping(Policy):
             self._stepper = TorchOptimizer(self.weights, self.segments, rate, optimizer)
 
     def state(self) -> State:
-        """The optimiser's."""
+        """Return the optimiser's state."""
         return self._stepper.state()
 
     def restore(self, state: Mapping[str, Vector]) -> None:
@@ -135,17 +135,17 @@ class Waiting(Stepping):
 
     @abstractmethod
     def weigh(self, lag: float) -> float:
-        """The weight of an update that is ``lag`` versions stale."""
+        """Return the weight of an update that is ``lag`` versions stale."""
 
     def note_update(self, segment: int, lag: float, count: int) -> None:
         """Remember of ``count`` updates what ``admits`` needs beside the group; by default nothing."""
 
     @abstractmethod
     def admits(self, segment: int, group: Group) -> bool:
-        """Whether the group may step now."""
+        """Return whether the group may step now."""
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Collected, or applied with the group."""
+        """Collect an update, or apply it with its group."""
         begin = self.segments.span(update.segments).start
         outcomes = []
         for lag, part in update.stretches():
@@ -216,7 +216,7 @@ class SoftSync(Waiting):
         return 1.0
 
     def admits(self, segment: int, group: Group) -> bool:
-        """Whether the group is complete."""
+        """Return whether the group is complete."""
         return group.count >= self._updates
 
 
@@ -258,7 +258,7 @@ class Asynchronous(Stepping):
         super().__init__(weights, segments, rate, optimizer)
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Applied, unless it overflows."""
+        """Apply an update, unless it overflows."""
         count = update.count
         mean = update.gradient if count == 1 else update.gradient / np.float32(count)
         overflowed = self._drop(self._stepper.step(update.segments, mean, count))
@@ -305,7 +305,7 @@ class StaleSynchronous(Stepping):
         self._clocks: list[dict[Address, _Clock]] = [{} for _ in range(self.segments.count)]
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
-        """Applied, or collected until the slowest has caught up."""
+        """Apply an update, or collect it until the slowest worker has caught up."""
         begin = self.segments.span(update.segments).start
         outcomes = []
         for segment in update.segments:
@@ -426,7 +426,7 @@ class Stellaris(Waiting):
         """How many these are."""
 
     def threshold(self, segment: int = 0) -> float:
-        """β in the segment's present round, in versions; infinite in the first."""
+        """Return β in the segment's present round, in versions; infinite in the first."""
         k = max(self._seen[segment] - 1, 0) // self._round
         if k == 0:
             return math.inf
@@ -444,17 +444,17 @@ class Stellaris(Waiting):
         self._seen[segment] += count
 
     def weigh(self, lag: float) -> float:
-        """δ^(-1/v)."""
+        """Return δ^(-1/v)."""
         return 1.0 if lag <= 1 else float(lag ** (-1 / self._root))
 
     def admits(self, segment: int, group: Group) -> bool:
-        """Fresh enough, or of all workers."""
+        """Return whether a group is fresh enough, or of all workers."""
         if self._workers is not None and group.count >= self._workers:
             return True
         return group.stale <= group.count * self.threshold(segment)
 
     def state(self) -> State:
-        """The round and δ_max of each segment, next to the optimiser's."""
+        """Return the round and δ_max of each segment, next to the optimiser's state."""
         rounds = np.array([self._seen, self._largest, self._total, self._first], np.float64)
         return {**super().state(), "rounds": rounds.reshape(-1).view("<f4")}
 

@@ -23,7 +23,7 @@ class Cluster:
 
 
 def parse(text: str) -> Address | Cluster:
-    """``host``, ``host:port`` or ``olaf://cluster@engine[:port]``; the port is 20300 if not given.
+    """Parse ``host``, ``host:port`` or ``olaf://cluster@engine[:port]``; the port is 20300 if not given.
 
     Raises BadAddress for any other form, port 0, and a host name that cannot be resolved.
     """
@@ -45,7 +45,7 @@ def _resolve_host(text: str) -> Address:
 
 
 def host_port(text: str) -> Address:
-    """``host`` or ``host:port``, resolved to IPv4; raises BadAddress."""
+    """Resolve ``host`` or ``host:port`` to IPv4. Raises BadAddress."""
     form = re.fullmatch(r"([^:/@\s]+)(?::(\d{1,5}))?", text)
     port = int(form[2]) if form and form[2] else wire.UDP_PORT
     if not form or port > 65535:

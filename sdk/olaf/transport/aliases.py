@@ -18,7 +18,7 @@ from olaf.transport.udp import IP_PKTINFO, PKTINFO, UdpPort
 
 
 def share(*addresses: str, port: int = wire.UDP_PORT) -> list[Port]:
-    """A port for each of these IPv4 addresses, all of them over one socket and served by one thread.
+    """Share one socket, served by one thread, among a port for each of these IPv4 addresses.
 
     Each is for one member: ``olaf.attach(optimizer, server, port=mine)``. The socket is closed with the last
     of them. Raises BadAddress for an address that is not this machine's or comes twice, and OSError when
@@ -44,7 +44,7 @@ class _Shared(UdpPort):
         self.parties: dict[str, Party | None] = {}
 
     def alias(self, address: str) -> _Alias:
-        """The port at one of the addresses."""
+        """Return the port at one of the addresses."""
         self.parties[address] = None
         return _Alias(self, address)
 
@@ -60,15 +60,15 @@ class _Shared(UdpPort):
                 self._origin = []
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: never called; what arrives goes to the party of its address."""
+        """Receive nothing: what arrives goes to the party of its address."""
 
     def tick(self) -> float | None:
-        """Party: every party's turn."""
+        """Let every party do what is due."""
         due = [party.tick() for party in list(self.parties.values()) if party is not None]
         return min((time for time in due if time is not None), default=None)
 
     def leave(self, address: str) -> None:
-        """An address is not used any more."""
+        """Leave an address; the last one closes the socket."""
         with self.lock:
             self.parties.pop(address, None)
             last = not self.parties
@@ -93,11 +93,11 @@ class _Alias:
         return self._host, self._shared.address[1]
 
     def reachable(self, peer: Address) -> Address:
-        """Everyone sees the same."""
+        """Return the address, which everyone sees alike."""
         return self.address
 
     def mtu(self, peer: Address) -> int:
-        """The socket's."""
+        """Return the socket's MTU."""
         return self._shared.mtu(peer)
 
     @property
@@ -111,20 +111,20 @@ class _Alias:
         return self._shared.lock
 
     def now(self) -> float:
-        """The socket's clock."""
+        """Return the time of the socket's clock."""
         return self._shared.now()
 
     def wall(self) -> int:
-        """The socket's clock."""
+        """Return the wall time of the socket's clock."""
         return self._shared.wall()
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        """From this address."""
+        """Send a datagram from this address."""
         with self._shared.sending_from(self._host):
             return self._shared.send(to, header, body, tos)
 
     def send_run(self, to: Address, run: Run) -> int:
-        """From this address."""
+        """Send datagrams from this address."""
         with self._shared.sending_from(self._host):
             return self._shared.send_run(to, run)
 
@@ -135,7 +135,7 @@ class _Alias:
         self._shared.serve(self._shared)
 
     def wake(self) -> None:
-        """All parties are ticked."""
+        """Wake the socket's thread, which ticks all parties."""
         self._shared.wake()
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
@@ -143,12 +143,12 @@ class _Alias:
         return self._shared.wait(until, seconds)
 
     def close(self) -> None:
-        """The others stay."""
+        """Close this port; the others stay."""
         self._shared.leave(self._host)
 
 
 def _check_addresses(address: str) -> None:
-    """Raises BadAddress unless it is an IPv4 address of this machine."""
+    """Refuse an address that is no IPv4 address of this machine. Raises BadAddress."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             if not any(socket.inet_pton(socket.AF_INET, address)):

@@ -32,7 +32,7 @@ class Writer:
         self._grow_room(1)
 
     def run(self, header: wire.Olaf, weights_versions: list[int], blocks: list[memoryview]) -> Frames:
-        """One frame for each of ``weights_versions``, from ``header.segment`` on.
+        """Make one frame for each of ``weights_versions``, from ``header.segment`` on.
 
         They are to be sent before the next call.
         ``blocks``: their values, as ``segments.blocks`` divides them.
@@ -88,14 +88,14 @@ class Reader:
 
 
 def job(epoch: int) -> int:
-    """The epoch, if a frame can carry it; raises ValueError."""
+    """Return the epoch, if a frame can carry it. Raises ValueError."""
     if not 0 <= epoch < wire.EPOCHS:
         raise ValueError(f"epoch {epoch} is not from 0 to {wire.EPOCHS - 1}")
     return epoch
 
 
 def together(run: Run) -> list[Run]:
-    """The run in pieces, as long as can be, whose headers differ as those of neighbouring segments do."""
+    """Cut the run into the longest pieces whose headers differ as those of neighbouring segments do."""
     count = len(run)
     if count <= 1:
         return [run]
@@ -116,7 +116,7 @@ def together(run: Run) -> list[Run]:
 
 
 def weights_versions(run: Run) -> list[int]:
-    """The header field ``weights_version`` of each frame."""
+    """Return the header field ``weights_version`` of each frame."""
     found: list[int] = _cut_heads(run.data, run.size, len(run))["weights_version"].tolist()
     return found
 

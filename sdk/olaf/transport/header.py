@@ -19,7 +19,8 @@ class Header:
     """Where the integers are for which struct has no code, and their bytes."""
 
     def pack(self) -> bytes:
-        """The header in network order; raises struct.error or OverflowError for a value that does not fit."""
+        """Pack the header in network order. Raises struct.error or OverflowError for a value that does not
+        fit."""
         values = list(vars(self).values())
         for place, size in self._odd:
             values[place] = values[place].to_bytes(size, "big")
@@ -27,7 +28,7 @@ class Header:
 
     @classmethod
     def unpack(cls: type[_Read], data: Bytes, start: int = 0) -> _Read:
-        """The header that begins at byte ``start``."""
+        """Read the header that begins at byte ``start``."""
         values = list(cls._form.unpack_from(data, start))
         for place, _ in cls._odd:
             values[place] = int.from_bytes(values[place], "big")

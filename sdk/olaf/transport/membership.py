@@ -54,7 +54,7 @@ class Joined:
 
 
 def key_of(text: str) -> bytes:
-    """A cluster's key, given in hexadecimal digits as to ``olafctl cluster create --key-file``.
+    """Read a cluster's key, given in hexadecimal digits as to ``olafctl cluster create --key-file``.
 
     Raises ValueError.
     """
@@ -65,14 +65,14 @@ def key_of(text: str) -> bytes:
 
 
 def signed(message: _Message, key: bytes, member: Address) -> bytes:
-    """The message's bytes with its MAC; without a key the MAC stays zero. ``member`` sends or gets it."""
+    """Return the message with its MAC, which is zero without a key; ``member`` sends or gets it."""
     if key:
         message.mac = _compute_mac(message.pack()[: -wire.MAC_BYTES], key, member)
     return message.pack()
 
 
 def genuine(datagram: memoryview, size: int, key: bytes, member: Address) -> bool:
-    """Whether a control message of ``size`` bytes that ``member`` received has the right MAC for this key."""
+    """Return whether a control message of ``size`` bytes that ``member`` received has this key's MAC."""
     body = bytes(datagram[:size])
     mac = _compute_mac(body[: -wire.MAC_BYTES], key, member) if key else bytes(wire.MAC_BYTES)
     return len(body) == size and hmac.compare_digest(mac, body[-wire.MAC_BYTES :])
@@ -84,7 +84,7 @@ def _compute_mac(body: bytes, key: bytes, member: Address) -> bytes:
 
 
 def is_control(datagram: memoryview) -> bool:
-    """Whether this is a control message: no Olaf header has version 0."""
+    """Return whether this is a control message: no Olaf header has version 0."""
     return len(datagram) > 0 and datagram[0] >> 4 == 0
 
 
@@ -145,7 +145,7 @@ class Membership:
         self.send(signed(message, self._key, self._own))
 
     def report(self, player: Address, version: int, lag: int, age: float | None, state: int) -> None:
-        """How a player of this publisher's weights stands; may be lost."""
+        """Report the state of a player of this publisher's weights; the message may be lost."""
         milliseconds = _NOT_KNOWN if age is None else min(round(age * 1000), _NOT_KNOWN - 1)
         message = wire.Report(
             wire.ControlAction.REPORT,
@@ -162,7 +162,7 @@ class Membership:
         self.send(signed(message, self._key, self._own))
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: control messages, while ``admit`` waits for one."""
+        """Receive control messages, while ``admit`` waits for one."""
         for datagram in run:
             self.take(datagram)
 
@@ -196,12 +196,12 @@ class Membership:
         return self._due
 
     def nonce(self) -> int:
-        """Larger than any before."""
+        """Return a nonce larger than any before."""
         self._nonce = max(self._nonce + 1, self._port.wall())
         return self._nonce
 
     def send(self, message: bytes) -> None:
-        """To the control plane, by its ToS; may be lost."""
+        """Send a message to the control plane, by its ToS; it may be lost."""
         self._port.send(self._cluster.control, message, tos=wire.CONTROL_TOS)
 
     def _pack_name(self) -> bytes:
@@ -229,7 +229,8 @@ class Membership:
             self.halted, self._told = bool(halt.halted), halt.nonce
 
     def _take_answer(self, answer: wire.Answer, certain: bool) -> None:
-        """A refusal counts without a MAC too: a member with the wrong key could not read another one."""
+        """Take an answer; a refusal counts without a MAC too, since a member with the wrong key can read no
+        other."""
         if (answer.answered, answer.nonce) != self._request:
             return
         if answer.reason != wire.Reason.OK:

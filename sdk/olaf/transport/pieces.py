@@ -131,7 +131,7 @@ class Taker:
         self.giver, self._tries, self._due = giver, 0, self.port.now()
 
     def take_piece(self, datagram: memoryview, source: Address) -> bytes | None:
-        """A piece; returns the whole with the last one. Raises struct.error for another datagram."""
+        """Take a piece; return the whole with the last one. Raises struct.error for another datagram."""
         piece = wire.Piece.unpack(datagram)
         if source != self.giver or piece.what != self.what:
             return None
@@ -161,7 +161,7 @@ class Taker:
         return max(1, -(-self._whole[1] // self._size)) if self._size else 1
 
     def _first_missing(self) -> int:
-        """The first piece that is missing."""
+        """Return the first piece that is missing."""
         number = 0
         while number in self._pieces:
             number += 1

@@ -80,7 +80,7 @@ class Party(Protocol):
     """The object that a port calls."""
 
     def receive(self, run: Run, source: Address) -> object:
-        """Datagrams arrived, at least one. Their memory is used again afterwards."""
+        """Receive datagrams, at least one. Their memory is used again afterwards."""
 
     def tick(self) -> float | None:
         """Do what is due; returns when to be called next (on the port's ``now``), None for not at all."""
@@ -94,10 +94,10 @@ class Port(Protocol):
         """Where datagrams to this port go."""
 
     def reachable(self, peer: Address) -> Address:
-        """This port's address as ``peer`` sees it."""
+        """Return this port's address as ``peer`` sees it."""
 
     def mtu(self, peer: Address) -> int:
-        """Bytes of an IP packet that this machine can send towards ``peer``."""
+        """Return the bytes of an IP packet that this machine can send towards ``peer``."""
 
     @property
     def room(self) -> int:
@@ -108,10 +108,10 @@ class Port(Protocol):
         """Held while the party is called; all others that read or change the party hold it too."""
 
     def now(self) -> float:
-        """Seconds on a clock that never jumps."""
+        """Return the seconds of a clock that never jumps."""
 
     def wall(self) -> int:
-        """ns since the epoch; may jump."""
+        """Return the ns since 1970; they may jump."""
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
         """Send header and body as one datagram, now or not at all; False when it could not be sent now."""

@@ -41,7 +41,8 @@ class Segments:
 
     @classmethod
     def of(cls, values: int, mtu: int) -> Segments:
-        """As few segments as fit IP packets of ``mtu`` bytes, also as ACKs with a status header.
+        """Divide a model into as few segments as fit IP packets of ``mtu`` bytes, also as ACKs with a status
+        header.
 
         Raises ValueError when ``mtu`` leaves no room for a value, or for no values.
         """
@@ -62,30 +63,30 @@ class Segments:
         return -(-self.values // self.count)
 
     def span(self, segments: range) -> slice:
-        """Neighbouring segments' place in the flat model; raises IndexError if they do not exist."""
+        """Return neighbouring segments' place in the flat model. Raises IndexError if they do not exist."""
         if not 0 <= segments.start < segments.stop <= self.count:
             raise IndexError(f"segment {segments.stop - 1} of {self.count} does not exist")
         return slice(segments.start * self.size, min(segments.stop * self.size, self.values))
 
     def slice(self, segment: int) -> slice:
-        """The segment's place in the flat model; raises IndexError if it does not exist."""
+        """Return the segment's place in the flat model. Raises IndexError if it does not exist."""
         return self.span(range(segment, segment + 1))
 
     def fit(self, first: int, count: int, size: int, values: int) -> bool:
-        """Whether ``count`` segments from ``first`` on are ``values`` values, in blocks of ``size``."""
+        """Return whether ``count`` segments from ``first`` on have ``values`` values in blocks of ``size``."""
         stop = first + count
         if stop > self.count or (count > 1 and size != self.size):
             return False
         return bool(min(stop * self.size, self.values) - first * self.size == values)
 
     def length(self, segment: int) -> int:
-        """Values in the segment."""
+        """Return the number of values in the segment."""
         place = self.slice(segment)
         return int(place.stop - place.start)
 
 
 def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
-    """Neighbouring segments with equal marks, together; ``first`` is the first mark's segment."""
+    """Group neighbouring segments with equal marks; ``first`` is the first mark's segment."""
     count = len(marks)
     if count == 1 or (count and marks.count(marks[0]) == count):  # as nearly always
         return [(marks[0], range(first, first + count))]
@@ -98,7 +99,7 @@ def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
 
 
 def binary32(values: npt.ArrayLike) -> Vector:
-    """The numbers as binary32, too large ones as infinite; raises TypeError for complex ones."""
+    """Convert numbers to binary32, too large ones to infinite ones. Raises TypeError for complex ones."""
     array = np.asarray(values)
     if np.iscomplexobj(array):
         raise TypeError("an update cannot have complex numbers: give real and imaginary parts")
@@ -107,7 +108,8 @@ def binary32(values: npt.ArrayLike) -> Vector:
 
 
 def finite(values: Vector) -> bool:
-    """Whether all values are: one that is not makes the sum so too, and a sum is made ten times as fast.
+    """Return whether all values are finite: one that is not spoils the sum, which is ten times as fast to
+    look at.
 
     einsum's, since that of ``sum`` is careful with rounding, which costs half of its time.
     """
@@ -121,16 +123,16 @@ def representable(reward: float) -> bool:
 
 
 def payload(values: Vector) -> memoryview:
-    """The values as they travel: little-endian binary32, without a copy where memory has them so."""
+    """Return the values as they travel: little-endian binary32, without a copy where memory has them so."""
     return np.ascontiguousarray(values, dtype="<f4").data.cast("B")
 
 
 def blocks(values: Vector, size: int) -> list[memoryview]:
-    """The payloads of neighbouring segments of ``size`` values, the last perhaps shorter."""
+    """Return the payloads of neighbouring segments of ``size`` values, the last perhaps shorter."""
     body, each = payload(values), 4 * size
     return [body[start : start + each] for start in range(0, len(body), each)]
 
 
 def values_of(data: memoryview) -> Vector:
-    """A read-only view of a payload as values; raises ValueError when its length is not a multiple of 4."""
+    """View a payload as values, read-only. Raises ValueError when its length is not a multiple of 4."""
     return np.frombuffer(data, dtype="<f4")

@@ -103,12 +103,12 @@ class UdpPort:
         return host, port
 
     def reachable(self, peer: Address) -> Address:
-        """This port's address as ``peer`` would see it, by the routing table; raises NoAnswer."""
+        """Return this port's address as ``peer`` would see it, by the routing table. Raises NoAnswer."""
         host, port = self.address
         return (_find_source(peer) if host == "0.0.0.0" else host), port
 
     def mtu(self, peer: Address) -> int:
-        """The MTU by the routing table, else the standard one."""
+        """Return the MTU by the routing table, else the standard one."""
         if sys.platform == "linux":
             with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
                 probe.connect(peer)
@@ -127,15 +127,16 @@ class UdpPort:
         return self._changed
 
     def now(self) -> float:
-        """The monotonic clock."""
+        """Return the time of the monotonic clock."""
         return time.monotonic()
 
     def wall(self) -> int:
-        """The system's clock."""
+        """Return the time of the system's clock."""
         return time.time_ns()
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        """False when the socket's buffer is full or the network refuses; if too large, the log reports it.
+        """Send a datagram; return False when the socket's buffer is full or the network refuses, and log one
+        too large.
 
         Nothing is sent from a process that was forked.
         """
@@ -145,7 +146,7 @@ class UdpPort:
         return self._send_datagram((header, body), marked, to)
 
     def send_run(self, to: Address, run: Run) -> int:
-        """Stops where the socket's buffer is full or the network refuses."""
+        """Send datagrams until the socket's buffer is full or the network refuses."""
         count, start = len(run), 0
         at_once = min(_MOST_BYTES // max(run.size, 1), _MOST_DATAGRAMS, count)
         if at_once > 1 and self._segmenting is not False:
@@ -199,7 +200,7 @@ class UdpPort:
     def _send_datagram(
         self, datagram: Sequence[Bytes], marked: list[tuple[int, int, bytes]], to: Address
     ) -> bool:
-        """One datagram, of these pieces."""
+        """Send one datagram, of these pieces."""
         try:
             self._socket.sendmsg(datagram, self._origin + marked, 0, to)
         except OSError as failure:
@@ -208,7 +209,7 @@ class UdpPort:
         return True
 
     def _send_as_one(self, to: Address, run: Run) -> bool:
-        """One call, all or nothing. The first one decides whether this socket sends so."""
+        """Send a run by one call, all or nothing. The first call decides whether this socket sends so."""
         if self._segmenting is None:
             self._segmenting = True
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 0)  # the kernel allows one of the two
@@ -279,13 +280,13 @@ class UdpPort:
             self._tell_party(Run(buffer[start:stop], size), source, reached)
 
     def _tell_party(self, run: Run, source: Address, reached: bytes) -> None:
-        """``reached`` is the address it was sent to, if the socket reports it."""
+        """Give the party a run; ``reached`` is the address it was sent to, if the socket reports it."""
         if self._party:
             self._party.receive(run, source)
 
 
 def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
-    """A member's port at ``local``, else at ``usual``, or at any port if that one is taken.
+    """Open a member's port at ``local``, else at ``usual``, or at any port if that one is taken.
 
     Raises BadAddress, and OSError when the address cannot be bound.
     """
@@ -297,7 +298,7 @@ def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
 
 
 def usual(where: Address | Cluster) -> Address:
-    """A member's usual address and port, by which an engine knows a worker.
+    """Return a member's usual address and port, by which an engine knows a worker.
 
     $OLAF_LOCAL; else, towards a fixed address, UDP port 20300 at this machine's address on the way, as
     testbeds give their workers. Any port where there is no way, where the server is on this machine, and to
@@ -314,7 +315,7 @@ def usual(where: Address | Cluster) -> Address:
 
 
 def _find_source(peer: Address) -> str:
-    """This machine's address on the way to ``peer``. Raises NoAnswer."""
+    """Return this machine's address on the way to ``peer``. Raises NoAnswer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(peer)
@@ -325,7 +326,7 @@ def _find_source(peer: Address) -> str:
 
 
 def _read_control(control: list[tuple[int, int, bytes]]) -> tuple[int, bytes]:
-    """The size of datagrams that were received as one, 0 of a single one; and the address they reached."""
+    """Read the size of datagrams that were received as one, 0 of a single one, and the reached address."""
     size, reached = 0, b""
     for level, kind, data in control:
         if (level, kind) == (socket.IPPROTO_UDP, _UDP_GRO):
@@ -336,7 +337,7 @@ def _read_control(control: list[tuple[int, int, bytes]]) -> tuple[int, bytes]:
 
 
 def _goes_on(run: tuple[int, int, int, Address, bytes], length: int, each: int, sender: Address) -> bool:
-    """Whether what was received next, ``length`` bytes in datagrams of ``each``, belongs to this run.
+    """Return whether what was received next, ``length`` bytes in datagrams of ``each``, belongs to this run.
 
     Only where the kernel made a run begin: to look for neighbours among single datagrams costs more than
     they save.

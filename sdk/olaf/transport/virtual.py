@@ -24,7 +24,7 @@ class Medium(Protocol):
     """
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
-        """A port has sent a datagram at ``network.time``."""
+        """Carry a datagram that a port has sent at ``network.time``."""
 
 
 class Wire:
@@ -34,7 +34,7 @@ class Wire:
         self._delay = delay
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
-        """One arrival."""
+        """Deliver a datagram once."""
         network.arrive(network.time + self._delay, source, to, datagram)
 
 
@@ -51,7 +51,7 @@ class VirtualNetwork:
         self._order = itertools.count()
 
     def port(self, address: Address) -> VirtualPort:
-        """A new port; a datagram to an address without one is lost.
+        """Open a port; a datagram to an address without one is lost.
 
         Raises ValueError when there is one already.
         """
@@ -84,7 +84,7 @@ class VirtualNetwork:
         return True
 
     def remove(self, address: Address) -> None:
-        """The port is closed."""
+        """Remove a port that is closed."""
         self._ports.pop(address, None)
 
     def _deliver_datagram(self, source: Address, to: Address, datagram: bytes) -> None:
@@ -111,11 +111,11 @@ class VirtualPort:
         return self._address
 
     def reachable(self, peer: Address) -> Address:
-        """The same for everyone."""
+        """Return the address, which everyone sees alike."""
         return self._address
 
     def mtu(self, peer: Address) -> int:
-        """The largest there is."""
+        """Return the largest MTU there is."""
         return 65535
 
     @property
@@ -129,20 +129,20 @@ class VirtualPort:
         return contextlib.nullcontext()
 
     def now(self) -> float:
-        """Simulated seconds."""
+        """Return the simulated seconds."""
         return self._network.time
 
     def wall(self) -> int:
-        """Simulated wall time."""
+        """Return the simulated wall time."""
         return self._network.epoch + round(self._network.time * 1e9) + self.skew
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        """Always possible."""
+        """Send a datagram, which is always possible."""
         self._network.send(self._address, to, header + bytes(body), tos)
         return True
 
     def send_run(self, to: Address, run: Run) -> int:
-        """Always all of them, one by one."""
+        """Send all datagrams, one by one."""
         return sum(self.send(to, bytes(datagram)) for datagram in run)
 
     def serve(self, party: Party) -> None:
@@ -159,7 +159,7 @@ class VirtualPort:
         return self._network.run(self.now() + seconds, until)
 
     def close(self) -> None:
-        """Datagrams to here are lost from now on."""
+        """Close the port: datagrams to it are lost from now on."""
         self._party = None
         self._ticks += 1
         self._network.remove(self._address)

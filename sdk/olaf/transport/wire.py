@@ -31,7 +31,8 @@ MAC_BYTES = 16
 
 
 def packet_values(mtu: int) -> int:
-    """Gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a status."""
+    """Return the gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a
+    status."""
     return (min(mtu, MOST_PACKET_BYTES) - PACKET_HEADER_BYTES) // 4
 
 

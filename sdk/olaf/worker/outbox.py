@@ -29,14 +29,14 @@ class History:
         self._blocks: list[deque[Vector]] = [deque(maxlen=keep) for _ in range(segments.count)]
 
     def note_weights(self, segments: range, values: Vector) -> None:
-        """Newer weights (n,) of neighbouring segments arrived."""
+        """Note newer weights (n,) of neighbouring segments."""
         begin = self._segments.span(segments).start
         for segment in segments:
             place = self._segments.slice(segment)
             self._blocks[segment].append(values[place.start - begin : place.stop - begin].copy())
 
     def versions(self) -> list[Vector]:
-        """Whole models (values,), the newest first; as many as there are of every segment.
+        """Return whole models (values,), the newest first; as many as there are of every segment.
 
         The k-th is made of the k-th newest weights of each segment, which have one version where no answer
         was lost.
@@ -165,7 +165,7 @@ class Outbox:
         self._pause = now + self._patience if self._flying or self._left else None
 
     def next_due(self) -> float | None:
-        """When ``go_on`` has something to do, if no answer comes."""
+        """Return when ``go_on`` has something to do, if no answer comes."""
         return self._pause if self._left else None
 
     def _give_up(self, now: float) -> None:
@@ -176,7 +176,7 @@ class Outbox:
             self._patience = min(2 * self._patience, LONGEST_PAUSE)
 
     def _turn_segments(self) -> list[range]:
-        """The segments to be sent now, in order."""
+        """List the segments to be sent now, in order."""
         number = min(self._left, self._window - self._flying)
         if number <= 0 or number < min(self._left, self._window // 2):  # many small runs cost more
             return []
@@ -222,7 +222,7 @@ class Outbox:
 
 
 def _list_others(segments: list[range], count: int) -> list[range]:
-    """Runs of the segments below ``count`` that are in none of at most two, which do not overlap."""
+    """List runs of the segments below ``count`` that are in none of at most two, which do not overlap."""
     marks = [False] * count
     for piece in segments:
         marks[piece.start : piece.stop] = [True] * len(piece)

@@ -18,7 +18,7 @@ TOLERANCE = 0.4
 
 
 def send_probability(share: float, silence: float, v: float, delta_t: float) -> float:
-    """P_s = min(Q_max/N + f, 1) with f = v·max(Δ̂ - Δ_T, 0).
+    """Return P_s = min(Q_max/N + f, 1) with f = v·max(Δ̂ - Δ_T, 0).
 
     ``share`` is Q_max/N, ``silence`` Δ̂, the time since the last ACK, and ``v`` is in 1/s: 1/Δ_T for urgency,
     the number of Δ_T for fairness between clusters.
@@ -27,7 +27,7 @@ def send_probability(share: float, silence: float, v: float, delta_t: float) -> 
 
 
 def tightest(statuses: Iterable[OlafStatus]) -> float:
-    """Q_max/N of the most congested engine; 1 when none is congested or none reported."""
+    """Return Q_max/N of the most congested engine; 1 when none is congested or none reported."""
     return min((min(s.slots / s.active_clusters, 1.0) for s in statuses if s.active_clusters), default=1.0)
 
 
@@ -54,19 +54,19 @@ class TransmissionControl:
         self._heard: float | None = None
 
     def acknowledged(self, now: float, *statuses: OlafStatus) -> None:
-        """An ACK came with these status headers; one without any leaves Q_max/N as it is."""
+        """Note an ACK with these status headers; one without any leaves Q_max/N as it is."""
         self._heard = now
         if statuses:
             self._share = tightest(statuses)
 
     def probability(self, now: float) -> float:
-        """P_s; 1 before the first ACK."""
+        """Return P_s; 1 before the first ACK."""
         if self._heard is None or not self._on:
             return 1.0
         return send_probability(self._share, now - self._heard, self.v, self.delta_t)
 
     def draw(self, now: float) -> bool:
-        """Whether to send this update: one draw for each update, however many segments it has."""
+        """Draw whether to send this update: once for each update, however many segments it has."""
         return self._random.random() < self.probability(now)
 
 
@@ -79,7 +79,7 @@ _SOME = 20
 
 
 def unanswered() -> tuple[str, str]:
-    """Nothing comes back: the reason and the remedy."""
+    """Return the reason why nothing comes back, and the remedy."""
     return (
         "nothing comes back: the frame does not reach the engine, the engine has no way to the server, "
         "no server runs, or this address is in no cluster of it",
@@ -89,7 +89,7 @@ def unanswered() -> tuple[str, str]:
 
 
 def unacknowledged(epoch: int, port: int) -> tuple[str, str]:
-    """The server answers questions, but no ACK comes: the reason and the remedy."""
+    """Return why no ACK comes though the server answers questions, and the remedy."""
     return (
         f"the engine refuses epoch {epoch} or this segment, its queue drops, or its group for this cluster "
         f"lacks this worker or has another UDP port of it than {port}",
@@ -144,13 +144,13 @@ class Silence:
             self._missing.difference_update(segments)
 
     def due(self, now: float) -> float | None:
-        """When to look for a reason to warn: as long as updates are sent."""
+        """Return when to look for a reason to warn, as long as updates are sent."""
         look = (self._last if self._since is None else self._since) + PATIENCE
         self._look = look if look > now and "all" not in self._told else None
         return self._look
 
     def tell(self, now: float, server: Address, epoch: int, port: int, count: int) -> str | None:
-        """The warning that is due now, if any; the model has ``count`` segments."""
+        """Return the warning that is due now, if any; the model has ``count`` segments."""
         where = f"{server[0]}:{server[1]}"
         if self._since is not None and now >= self._since + PATIENCE:
             if "all" in self._told:

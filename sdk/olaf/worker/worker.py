@@ -290,7 +290,7 @@ class Worker:
         return self._membership is not None and self._membership.halted
 
     def poll(self) -> list[Block]:
-        """Weights newer than at the last call, by segment; empty when there are none."""
+        """Return the weights that are newer than at the last call, by segment; empty when there are none."""
         with self._port.lock:
             if not self._fresh:
                 return []
@@ -309,7 +309,8 @@ class Worker:
         return blocks
 
     def versions(self) -> list[Vector]:
-        """The last ``keep`` versions of the weights (values,) that came, also for others, newest first."""
+        """Return the last ``keep`` versions of the weights (values,) that came, also for others, newest
+        first."""
         with self._port.lock:
             return self._history.versions()
 
@@ -329,12 +330,12 @@ class Worker:
         self._port.close()
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: ACKs, weights, control messages, or garbage."""
+        """Receive ACKs, weights, control messages, or garbage."""
         for piece in (run,) if len(run) == 1 else frames.together(run):
             self._receive_run(piece, source)
 
     def tick(self) -> float | None:
-        """Party: send what is due, request missing weights, report silence, join again after it."""
+        """Send what is due, request missing weights, report silence, join again after it."""
         now, due = self._port.now(), []
         if self._membership is not None:
             if self._unheard is not None and now >= self._unheard + self._patience:
@@ -358,7 +359,7 @@ class Worker:
         return min((time for time in due if time is not None), default=None)
 
     def _ask_for_weights(self) -> bool:
-        """For as many segments as may be on their way at a time; whether any are missing."""
+        """Ask for the weights of as many segments as may be under way; return whether any are missing."""
         if len(self._given) >= len(self._missing):
             self._given.clear()  # another worker's may have initialised the server, or some were lost
         wanted = (segment for segment in self._missing if segment not in self._given)
@@ -368,7 +369,7 @@ class Worker:
         return bool(self._missing)
 
     def _take_answer(self, segment: int) -> None:
-        """The question for a segment's weights; the next ones follow at once."""
+        """Take the answer to a question for a segment's weights; the next questions follow at once."""
         self._requested.discard(segment)
         if not self._requested and self._ask is not None and len(self._given) < len(self._missing):
             self._ask = self._port.now()
@@ -387,13 +388,13 @@ class Worker:
             self._ask = self._port.now()
 
     def _send_run(self, run: Run) -> int:
-        """How many frames, the first ones, were sent."""
+        """Send a run, and return how many frames of it, the first ones, were sent."""
         sent = 0 if self._server is None else self._port.send_run(self._server, run)
         self.counters.sent += sent
         return sent
 
     def _introduce_segment(self, segment: int, body: memoryview | bytes) -> None:
-        """INIT: the model's length and division; with weights for a server that has none."""
+        """Send an INIT: the model's length and division; with weights for a server that has none."""
         values, count = self.segments.values, self.segments.count
         init = wire.Init(
             wire.VERSION, wire.FrameType.INIT, self._mark.epoch, 0, count, values, bytes(10), segment, 0
@@ -402,7 +403,7 @@ class Worker:
             self._port.send(self._server, init.pack(), body)
 
     def _receive_run(self, run: Run, source: Address) -> None:
-        """Frames of neighbouring segments; a run that is not all ACKs of ours is taken apart."""
+        """Receive frames of neighbouring segments, one by one if not all are ACKs of ours."""
         if is_control(run.data):
             if self._membership is not None:
                 for datagram in run:
@@ -437,7 +438,7 @@ class Worker:
             self.counters.refused += 1
 
     def _take_acks(self, header: wire.Olaf, run: Run, start: int, status: wire.OlafStatus | None) -> None:
-        """``status`` is the last frame's."""
+        """Take a run of ACKs; ``status`` is the last frame's."""
         self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
         self._outbox.note_answers(len(run), self._port.now(), status is not None)
@@ -448,7 +449,7 @@ class Worker:
         self._take_weights(header.segment, run, start)
 
     def _note_answer(self) -> None:
-        """The server answered, perhaps after an outage."""
+        """Note that the server answered, perhaps after an outage."""
         if silent := self._silence.heard(self._port.now()):
             self.counters.outages += 1
             self._before = self._weights.copy()
@@ -483,7 +484,7 @@ class Worker:
         self._take_answer(init.segment)
 
     def _take_division(self, init: wire.Init) -> None:
-        """The server's model is another one, or only divided otherwise: then the server is right.
+        """Take the server's model and division, if they differ from this worker's: the server is right.
 
         In no segments: those that the engine has for this cluster are too few for the model.
         """
@@ -523,7 +524,7 @@ class Worker:
         self._other = why
 
     def _take_weights(self, segment: int, run: Run, start: int) -> None:
-        """Weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
+        """Take weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
         try:
             values = self._reader.values(run, start)
             fits = self.segments.fit(segment, len(run), (run.size - start) // 4, len(values))
