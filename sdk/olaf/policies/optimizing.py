@@ -67,7 +67,7 @@ class TorchOptimizer:
         return {key: value.clone() if isinstance(value, torch.Tensor) else value for key, value in known}
 
     def state(self) -> State:
-        """Return each moment as one array (n,), numbers of segments as (segments,), and those that stepped."""
+        """Return each moment as one array (n,), numbers of segments as (segments,), and which stepped."""
         found: State = {}
         stepped = found[f"{self._name}/stepped/each"] = np.zeros(self._segments.count, np.float32)
         for segment, tensor in enumerate(self._tensors):

@@ -73,7 +73,7 @@ class Segments:
         return self.span(range(segment, segment + 1))
 
     def fit(self, first: int, count: int, size: int, values: int) -> bool:
-        """Return whether ``count`` segments from ``first`` on have ``values`` values in blocks of ``size``."""
+        """Return whether ``count`` segments from ``first`` on fit ``values`` values in blocks of ``size``."""
         stop = first + count
         if stop > self.count or (count > 1 and size != self.size):
             return False
