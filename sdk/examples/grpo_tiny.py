@@ -49,7 +49,7 @@ class Transformer(nn.Module):
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(2 * LENGTH + 1))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Logits (n, length, DIGITS) of the digit after each token of (n, length)."""
+        """Return the logits (n, length, DIGITS) of the digit after each token of (n, length)."""
         length = tokens.shape[1]
         hidden = self.tokens(tokens) + self.places.weight[:length]
         mask = self.mask[:length, :length]
@@ -57,7 +57,7 @@ class Transformer(nn.Module):
 
 
 def log_probs(model: Transformer, rows: torch.Tensor) -> torch.Tensor:
-    """log π of each row's answer (n,); rows (n, 2·LENGTH + 1) are question, START, answer."""
+    """Return log π of each row's answer (n,); rows (n, 2·LENGTH + 1) are question, START, answer."""
     logits = model(rows[:, :-1])[:, LENGTH:]
     return logits.log_softmax(-1).gather(-1, rows[:, LENGTH + 1 :, None]).sum((1, 2))
 
@@ -80,7 +80,8 @@ def trivial_rewards() -> dict[str, float]:
 
 
 def play(model: Transformer, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """GROUP answers to each of PROMPTS questions, and the logarithms of their probabilities."""
+    """Answer each of PROMPTS questions GROUP times; return the rows and the logarithms of their
+    probabilities."""
     questions = torch.randint(DIGITS, (PROMPTS, LENGTH), generator=random).repeat_interleave(GROUP, 0)
     rows = torch.cat([questions, torch.full((len(questions), 1), START)], 1)
     with torch.no_grad():
@@ -91,7 +92,7 @@ def play(model: Transformer, random: torch.Generator) -> tuple[torch.Tensor, tor
 
 
 def player(number: int, publisher: str, way: str, max_lag: int, seed: int, samples: Any, done: Any) -> None:
-    """A player's process: adopt between two batches, play, hand over."""
+    """Run a player's process: adopt between two batches, play, hand over."""
     torch.set_num_threads(1)
     random = torch.Generator().manual_seed(1000 * seed + number)
     model = Transformer()
@@ -124,7 +125,7 @@ def player(number: int, publisher: str, way: str, max_lag: int, seed: int, sampl
 
 
 def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: float) -> dict[str, Any]:
-    """One training; its reward by step, bytes sent, shares of play that were lost, samples by staleness."""
+    """Train once; return reward by step, bytes sent, shares of play that were lost, samples by staleness."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     model = Transformer()
@@ -182,7 +183,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
 
 
 def _next(samples: Any, crew: list[Any]) -> Any:
-    """A player's next message. Raises SystemExit when none comes because a player failed."""
+    """Return a player's next message. Raises SystemExit when none comes because a player failed."""
     while True:
         try:
             return samples.get(timeout=1.0)

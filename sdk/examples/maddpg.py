@@ -63,7 +63,7 @@ class Settings:
 
 
 def network(inputs: int, hidden: int, outputs: int) -> torch.nn.Sequential:
-    """Two hidden layers, in TensorFlow's initial distribution."""
+    """Make a network of two hidden layers, in TensorFlow's initial distribution."""
     sizes, layers = [inputs, hidden, hidden, outputs], []
     for number in range(3):
         linear = torch.nn.Linear(sizes[number], sizes[number + 1])
@@ -74,34 +74,34 @@ def network(inputs: int, hidden: int, outputs: int) -> torch.nn.Sequential:
 
 
 def relaxed(logits: Tensor, uniform: Tensor) -> Tensor:
-    """A relaxed choice of one action: Gumbel noise from ``uniform`` in (0, 1), then softmax."""
+    """Relax a choice of one action: add Gumbel noise from ``uniform`` in (0, 1), then apply softmax."""
     return torch.softmax(logits - torch.log(-torch.log(uniform)), dim=-1)
 
 
 def target_values(reward: Tensor, done: Tensor, following: Sequence[Tensor], discount: float) -> Tensor:
-    """r + γ·(1 − done)·min Q': of one critic, or the smaller of two."""
+    """Return r + γ·(1 − done)·min Q': of one critic, or the smaller of two."""
     return reward + discount * (1 - done) * torch.stack(list(following)).min(dim=0).values
 
 
 def critic_loss(values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """The weighted mean squared error."""
+    """Return the weighted mean squared error."""
     return (weights * (values - targets) ** 2).mean()
 
 
 def actor_loss(values: Tensor, logits: Tensor) -> Tensor:
-    """−Q, and a little for large logits, which keeps choices soft."""
+    """Return −Q, and a little for large logits, which keeps choices soft."""
     return -values.mean() + 1e-3 * (logits**2).mean()
 
 
 def follow(target: torch.nn.Module, network: torch.nn.Module, polyak: float) -> None:
-    """target ← (1 − τ)·target + τ·network."""
+    """Move the target: target ← (1 − τ)·target + τ·network."""
     with torch.no_grad():
         for slow, fast in zip(target.parameters(), network.parameters()):
             slow.lerp_(fast, polyak)
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor, parameters: Sequence[Tensor]) -> None:
-    """One step, with the gradient of each variable cut to a norm of 0.5."""
+    """Step once, with the gradient of each variable cut to a norm of 0.5."""
     gradients = torch.autograd.grad(loss, parameters)
     for parameter, gradient in zip(parameters, gradients):
         norm = torch.linalg.vector_norm(gradient)
@@ -143,7 +143,7 @@ class Team:
         self.memory = self.ring.buffers(settings.batch)
 
     def play(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """One episode in every world, which is remembered; (agents,) each one's mean return."""
+        """Play and remember one episode in every world; return each agent's mean return (agents,)."""
         worlds, count = self.game.worlds, self.game.agents
         rows: dict[str, list[Any]] = {"obs": [], "act": [], "reward": []}
         observed = self.game.reset()
@@ -164,7 +164,7 @@ class Team:
         return returns
 
     def learn(self) -> None:
-        """One round: every agent from a batch of its own, or all from one."""
+        """Learn one round: every agent from a batch of its own, or all from one."""
         self.rounds += 1
         shared = self._targets(self._sampled(0)) if self.settings.one_batch else None
         for index in range(len(self.agents)):
@@ -285,7 +285,7 @@ def train(team: Team, episodes: int, links: Sequence[Any] = ()) -> Iterator[np.n
 
 
 def main() -> None:
-    """From the command line."""
+    """Run from the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -67,7 +67,7 @@ class Particles(ABC):
         return self.observe()
 
     def observe(self) -> Values:
-        """(worlds, values) every agent's observation, one after the other."""
+        """Return every agent's observation (worlds, values), one after the other."""
         return np.concatenate([part for agent in range(self.agents) for part in self._seen(agent)], axis=1)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Values, Values]:
@@ -84,10 +84,10 @@ class Particles(ABC):
 
     @abstractmethod
     def rewards(self) -> Values:
-        """(worlds, agents) of where everyone is."""
+        """Return the rewards (worlds, agents) of where everyone is."""
 
     def _contacts(self) -> Values:
-        """(worlds, agents, 2) forces between discs, nearly 0 until they overlap."""
+        """Return the forces (worlds, agents, 2) between discs, nearly 0 until they overlap."""
         bodies = len(self._touching)
         places = np.concatenate([self.at, self.landmarks], axis=1)[:, :bodies]
         away = self.at[:, :, None] - places[:, None]
@@ -99,7 +99,7 @@ class Particles(ABC):
         return force
 
     def _collide(self) -> npt.NDArray[np.bool_]:
-        """(worlds, agents, agents) who touches whom; everyone touches themselves."""
+        """Return who touches whom (worlds, agents, agents); everyone touches themselves."""
         apart = np.sqrt(((self.at[:, :, None] - self.at[:, None]) ** 2).sum(axis=-1))
         touches: npt.NDArray[np.bool_] = apart < self._sizes[:, None] + self._sizes
         return touches
@@ -114,7 +114,7 @@ class Particles(ABC):
 
     @abstractmethod
     def _more(self, agent: int) -> Values:
-        """(worlds, values) of one game alone."""
+        """Return the observed values (worlds, values) of one game alone."""
 
 
 class Tag(Particles):
@@ -132,7 +132,8 @@ class Tag(Particles):
         super().__init__(worlds, random, sizes=sizes, push=push, fastest=fastest, **obstacles)
 
     def rewards(self) -> Values:
-        """10 to every predator for each touch of a prey, −10 to that prey; prey pay for leaving the field."""
+        """Give 10 to every predator for each touch of a prey, −10 to that prey; prey pay for leaving the
+        field."""
         touches = self._collide()[:, self.predators :, : self.predators]
         out = np.abs(self.at[:, self.predators :])
         near = np.where(out < 0.9, 0.0, (out - 0.9) * 10)
@@ -142,7 +143,7 @@ class Tag(Particles):
         return np.concatenate([predator, prey], axis=1)
 
     def _more(self, agent: int) -> Values:
-        """The speeds of other prey."""
+        """Return the speeds of other prey."""
         prey = [other for other in range(self.predators, self.agents) if other != agent]
         return self.speed[:, prey]
 
@@ -165,11 +166,11 @@ class Hunt:
         return self._tag.observations[: self.agents]
 
     def reset(self) -> Values:
-        """As :meth:`Particles.reset`."""
+        """Begin again as :meth:`Particles.reset` does."""
         return self._own(self._tag.reset())
 
     def step(self, actions: npt.ArrayLike) -> tuple[Values, Values]:
-        """As :meth:`Particles.step`, with actions and rewards of predators alone."""
+        """Step as :meth:`Particles.step` does, with actions and rewards of predators alone."""
         observed, rewards = self._tag.step(np.concatenate([np.asarray(actions), self._flight()], axis=1))
         return self._own(observed), rewards[:, : self.agents]
 
@@ -177,7 +178,7 @@ class Hunt:
         return observed[:, : sum(self.observations)]
 
     def _flight(self) -> Values:
-        """(worlds, prey · 5) actions."""
+        """Return the actions (worlds, prey · 5) of fleeing prey."""
         at = self._tag.at
         prey = at[:, self.agents :]
         apart = prey[:, :, None] - at[:, None, : self.agents]
@@ -202,7 +203,7 @@ class Spread(Particles):
         super().__init__(worlds, random, sizes=sizes, push=push, fastest=fastest, **marks)
 
     def rewards(self) -> Values:
-        """The same to all: the sum over agents of distances to landmarks and of touches, also of oneself."""
+        """Give all the same: the sum of the agents' distances to landmarks and of touches, also of oneself."""
         apart = np.sqrt(((self.at[:, :, None] - self.landmarks[:, None]) ** 2).sum(axis=-1))
         uncovered = apart.min(axis=1).sum(axis=1)
         total = -self.agents * uncovered - self._collide().sum(axis=(1, 2))

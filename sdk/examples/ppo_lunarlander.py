@@ -12,7 +12,7 @@ import olaf
 
 
 def arguments(steps=True):
-    """Without ``steps``, those of a script whose server makes the optimiser's steps."""
+    """Read the command line; without ``steps`` that of a script whose server makes the optimiser's steps."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", default="10.0.0.254:20300", help="host:port or olaf://cluster@engine")
     parser.add_argument("--seed", type=int, default=1)
@@ -66,8 +66,8 @@ def environments(name, number):
 
 
 def play(envs, agent, observation, args):
-    """Observations, actions, log-probabilities, advantages and returns of an iteration's steps, a row each;
-    the newest observation; the mean return of the episodes that ended."""
+    """Play an iteration: return observations, actions, log-probabilities, advantages and returns of its
+    steps, a row each; the newest observation; the mean return of the episodes that ended."""
     played, ended_with = [], []
     for _ in range(args.steps):
         with torch.no_grad():

@@ -54,7 +54,7 @@ class Staff(ABC):
 
     @abstractmethod
     def pids(self) -> dict[int, int]:
-        """Actors that are processes of this machine."""
+        """Return the process ids of the actors that are processes of this machine."""
 
     def prepare(self, actors: Iterable[int]) -> None:
         """Have these there, so that they can be invoked at once; they sleep until then."""
@@ -149,7 +149,7 @@ class Actors(Staff):
         self._sleeper = sleeper or Freeze()
 
     def pids(self) -> dict[int, int]:
-        """The processes by actor."""
+        """Return the process ids by actor."""
         return self._children.pids()
 
     def serve(self, seconds: float) -> list[int]:

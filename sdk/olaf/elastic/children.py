@@ -92,7 +92,7 @@ class Children:
         return found
 
     def pids(self) -> dict[int, int]:
-        """The processes by slot."""
+        """Return the process ids by slot."""
         return {slot: process.pid or 0 for slot, process in self._processes.items()}
 
     def stop(self, slot: int, *, kill: bool = False) -> None:
@@ -120,7 +120,7 @@ def _run_child(target: Callable[..., object], pipe: Connection, *arguments: obje
 
 
 def _end_with_parent() -> None:
-    """A process that is stopped would outlive a parent that was killed, and never notice.
+    """End this process with its parent, which a stopped process would outlive without noticing.
 
     The kernel kills it with the fork server, which ends when no process has the pipe to it open. The
     parent has it, but so does every process that it forks.
@@ -145,18 +145,18 @@ class Freeze:
     """Stops a process: it keeps its memory and no core, and goes on within a millisecond."""
 
     def sleep(self, pid: int) -> None:
-        """SIGSTOP."""
+        """Stop a process by SIGSTOP."""
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
 
     def wake(self, pid: int) -> None:
-        """SIGCONT."""
+        """Continue a process by SIGCONT."""
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
 
 
 def stopped(pid: int) -> bool:
-    """Whether a process is stopped or has ended, so runs no more. On Linux; False elsewhere.
+    """Return whether a process is stopped or has ended, so runs no more. On Linux; False elsewhere.
 
     On a busy machine the kernel stops a process only when its turn comes; it runs no code of its own then.
     """
@@ -188,19 +188,16 @@ class Processes:
         self._function = function
 
     def start(self, slot: int) -> None:
-        """Runner."""
         self._children.start(slot, _run_learner, self._function)
 
     def give(self, slot: int, weights: Any, rows: Any) -> None:
-        """Runner."""
         self._children.tell(slot, (weights, rows))
 
     def stop(self, slot: int) -> None:
-        """Runner."""
         self._children.stop(slot)
 
     def pids(self) -> dict[int, int]:
-        """The processes by slot."""
+        """Return the process ids by slot."""
         return self._children.pids()
 
     def serve(self, learners: Learners, seconds: float) -> bool:

@@ -89,12 +89,12 @@ class Learners:
         return sum(slot.batch is not None for slot in self._slots.values())
 
     def admit(self, learners: int) -> None:
-        """From now on so many have rows at a time, as capacity allows; those that have some finish them."""
+        """Let so many learners have rows at a time, as capacity allows; those that have some finish them."""
         self._admitted = learners
         self.wake()
 
     def wake(self) -> None:
-        """There may be rows: give them to learners as long as there are both."""
+        """Give rows to learners as long as there are both."""
         while self.busy < self._admitted:
             number = self._find_free()
             batch = None if number is None else self._next_batch()
@@ -127,7 +127,7 @@ class Learners:
             self._end_learner(number)
 
     def ready(self, number: int) -> None:
-        """Runner: a learner has started."""
+        """Note that a learner has started."""
         slot, now = self._slots[number], self._now()
         self._ledger.started(now - slot.since)
         slot.ready, slot.since = True, now
@@ -135,7 +135,7 @@ class Learners:
             self._invoke_learner(number, slot)
 
     def finished(self, number: int, result: Any) -> None:
-        """Runner: a learner has computed this from its rows."""
+        """Note what a learner has computed from its rows, and give it the next ones."""
         slot = self._slots[number]
         assert slot.invocation is not None
         slot.invocation.batches += 1
@@ -148,7 +148,7 @@ class Learners:
         self._deliver(result)
 
     def died(self, number: int, reason: str) -> None:
-        """Runner: a learner is gone. Raises LearnerFailed where its rows have ended others before it."""
+        """Note that a learner is gone. Raises LearnerFailed where its rows have ended others before it."""
         slot, now = self._slots.pop(number), self._now()
         if slot.invocation is not None:
             slot.invocation.end, slot.invocation.killed = now, True
@@ -172,7 +172,7 @@ class Learners:
         return None if rows is None else _Batch(rows)
 
     def _find_free(self) -> int | None:
-        """A learner without rows, the one that had some last; else one that could be started."""
+        """Find a learner without rows, the one that had some last; else one that could be started."""
         idle = [
             (slot.ready, slot.since, number) for number, slot in self._slots.items() if slot.batch is None
         ]

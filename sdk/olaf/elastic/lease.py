@@ -24,13 +24,13 @@ class Held:
         self._seconds: dict[str, float] = defaultdict(float)
 
     def hold(self, kind: str, holder: object, now: float) -> None:
-        """From now on. Raises ValueError if the holder already has one."""
+        """Hold one from now on. Raises ValueError if the holder already has one."""
         if (kind, holder) in self._since:
             raise ValueError(f"{holder} already holds a {kind}")
         self._since[kind, holder] = now
 
     def free(self, kind: str, holder: object, now: float) -> float:
-        """Until now; for how many seconds. Raises ValueError where the holder has none."""
+        """Free one; return the seconds it was held. Raises ValueError where the holder has none."""
         since = self._since.pop((kind, holder), None)
         if since is None:
             raise ValueError(f"{holder} holds no {kind}")
@@ -38,11 +38,11 @@ class Held:
         return now - since
 
     def holding(self, kind: str) -> int:
-        """How many are held."""
+        """Count how many are held."""
         return sum(each == kind for each, _ in self._since)
 
     def seconds(self, kind: str, now: float) -> float:
-        """All until now, of what is held still too."""
+        """Return the seconds held until now, also of what is held still."""
         open_ = sum(now - since for (each, _), since in self._since.items() if each == kind)
         return self._seconds[kind] + open_
 
@@ -66,7 +66,7 @@ class Pool:
         self._held, self._now = held, now
 
     def limit(self, units: int) -> None:
-        """From now on so many may be held at a time; those that hold one finish."""
+        """Limit the units held at a time; those that hold one finish."""
         self._limit = units
         self._grant_units()
 
@@ -76,13 +76,13 @@ class Pool:
         self._grant_units()
 
     def give_back(self, learner: object, unit: int) -> None:
-        """Done learning. Raises ValueError where the learner has none."""
+        """Give a unit back. Raises ValueError where the learner has none."""
         self._held.free(GPU, learner, self._now())
         heapq.heappush(self._free, unit)
         self._grant_units()
 
     def _grant_units(self) -> None:
-        """The lowest unit, so that those above it may end where fewer are needed."""
+        """Grant the lowest units, so that those above may end where fewer are needed."""
         while self._waiting and self._units - len(self._free) < min(self._limit, self._units):
             learner, granted = self._waiting.popleft()
             self._held.hold(GPU, learner, self._now())
@@ -109,7 +109,7 @@ class SharedPool:
         self._locks = memory.Locks(path)
 
     def limit(self, units: int) -> None:
-        """From now on so many may be held at a time, of all processes; those that hold one finish."""
+        """Limit the units that all processes hold at a time; those that hold one finish."""
         self._write_counter(2, max(self._units - units, 0))
 
     def unlink(self) -> None:
@@ -179,7 +179,7 @@ class Invocation:
     killed: bool = False
 
     def seconds(self, now: float) -> float:
-        """How long it has run."""
+        """Return the seconds that it has run."""
         return (now if self.end is None else self.end) - self.start
 
     def cost(self, now: float) -> float:
@@ -223,21 +223,21 @@ class Ledger:
         self._cold = self._idle = 0.0
 
     def begin(self, slot: int, now: float) -> Invocation:
-        """A learner is invoked."""
+        """Begin the invocation of a learner."""
         invocation = Invocation(slot, now, self._price)
         self.invocations.append(invocation)
         return invocation
 
     def started(self, seconds: float) -> None:
-        """A start took so long."""
+        """Add the seconds that a start took."""
         self._cold += seconds
 
     def kept(self, seconds: float) -> None:
-        """A learner was alive without rows for so long."""
+        """Add the seconds that a learner was alive without rows."""
         self._idle += seconds
 
     def report(self, now: float) -> Report:
-        """All sums until now; what is alive without rows now is added when that ends."""
+        """Sum up until now; what is alive without rows now is added when that ends."""
         busy = sum(invocation.seconds(now) for invocation in self.invocations)
         invoked = sum(invocation.cost(now) for invocation in self.invocations)
         return Report(

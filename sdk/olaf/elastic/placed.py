@@ -19,7 +19,7 @@ _REACH = 5.0
 
 
 def reach(address: str) -> None:
-    """Raises OlafError if nothing answers at ``host:port``; Ray judges other addresses.
+    """Raise OlafError if nothing answers at ``host:port``; Ray judges other addresses.
 
     Ray itself tries for minutes, and lets nothing interrupt it meanwhile.
     """
@@ -74,7 +74,7 @@ class Placed(Staff):
         """Actors by what they are to answer."""
 
     def pids(self) -> dict[int, int]:
-        """None is a process of this machine."""
+        """Return nothing: no actor is a process of this machine."""
         return {}
 
     def serve(self, seconds: float) -> list[int]:
@@ -114,7 +114,7 @@ class Placed(Staff):
         self._due[self._actors[number].ready.remote()] = number
 
     def _choose_node(self) -> str:
-        """The first that has a core left; where none has, the one with the fewest actors a core."""
+        """Choose the first node that has a core left; if none has, that with the fewest actors a core."""
         taken = Counter(self.nodes.values())
         cores = {each["NodeID"]: each["Resources"].get("CPU", 0.0) for each in ray.nodes() if each["Alive"]}
         usable = {node: count for node, count in cores.items() if count > 0} or dict.fromkeys(cores, 1.0)

@@ -29,7 +29,7 @@ class ScalePolicy(Protocol):
     """A plug-in: how large updates are."""
 
     def blocks(self, seen: Seen) -> int:
-        """Blocks of the next update; an actor plays one in a turn."""
+        """Return the blocks of the next update; an actor plays one in a turn."""
 
 
 class Schedule:
@@ -42,7 +42,7 @@ class Schedule:
         self._low, self._high, self._step, self._every = low, high, step, every
 
     def blocks(self, seen: Seen) -> int:
-        """A schedule by the number of updates alone."""
+        """Return the blocks that the number of updates alone determines."""
         return min(self._low + seen.updates // self._every * self._step, self._high)
 
 
@@ -56,7 +56,7 @@ class NoiseScale:
         self._low, self._high, self._rows = low, high, rows
 
     def blocks(self, seen: Seen) -> int:
-        """At most twice or half of the last number, so that one estimate cannot do much."""
+        """Return at most twice or half of the last number, so that one estimate cannot do much."""
         if seen.noise is None or not usable(seen.noise):
             return max(self._low, min(seen.blocks, self._high))
         wanted = min(max(round(seen.noise / self._rows), -(-seen.blocks // 2)), 2 * seen.blocks)
@@ -80,7 +80,8 @@ class GradientNoise:
         return self._broken.count
 
     def add(self, parts: Sequence[npt.NDArray[np.float32]], rows: int) -> float | None:
-        """Mean gradients of parts of ``rows`` rows each; the scale in rows, None while it is not positive.
+        """Add mean gradients of parts of ``rows`` rows each; return the scale in rows, None while it is not
+        positive.
 
         One part does not show the noise.
         """
@@ -116,7 +117,7 @@ class NetworkLimit:
         """Times that more were not admitted."""
 
     def awake(self, now: int, wanted: int, active: int, slots: int, probability: float) -> int:
-        """Actors to keep awake. N and Q_max are the ACK's ``active`` and ``slots`` (0: unknown).
+        """Return the actors to keep awake. N and Q_max are the ACK's ``active`` and ``slots`` (0: unknown).
 
         With N above Q_max or P_s below 1 the share min(Q_max/N, P_s) of them stays awake, at least one.
         """
@@ -189,11 +190,12 @@ class Admission:
         """The number that the last one more made."""
 
     def chance(self, probability: float) -> None:
-        """P_s of an update that was ready; 1 where transmission control is off."""
+        """Note P_s of an update that was ready; 1 where transmission control is off."""
         self._chances.append(probability)
 
     def look(self, carried: Carried) -> int:
-        """How many may run from now on. Nothing is decided before enough frames came since the last time."""
+        """Return how many may run from now on. Nothing is decided before enough frames came since the last
+        time."""
         frames = carried.frames - self._last.frames
         if frames < self._segments * max(_LEAST, 2 * self.learners):
             return self.learners
@@ -240,7 +242,8 @@ class Monitor:
         """``start`` and ``end`` of each."""
 
     def add(self, start: float, end: float) -> None:
-        """An iteration: actors were there ``start`` after they were woken, its learner was done at ``end``.
+        """Add an iteration: actors were there ``start`` after they were woken, its learner was done at
+        ``end``.
 
         ``end`` is since the iteration began.
         """
@@ -255,7 +258,8 @@ class Monitor:
         return _compute_spread(ends) < self._share * sum(ends) / len(ends)
 
     def prewarm(self) -> float | None:
-        """When to wake the next iteration's actors, since this one began; None to wait for the learner."""
+        """Return when to wake the next iteration's actors, since this one began; None to wait for the
+        learner."""
         if not self.stable:
             return None
         first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)

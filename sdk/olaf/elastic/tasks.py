@@ -29,16 +29,13 @@ class Tasks:
         """Slot of each task, and whether it computes or starts."""
 
     def start(self, slot: int) -> None:
-        """Runner."""
         self._actors[slot] = self._learner.remote(self._function)
         self._awaited[self._actors[slot].ready.remote()] = slot, False
 
     def give(self, slot: int, weights: Any, rows: Any) -> None:
-        """Runner."""
         self._awaited[self._actors[slot].learn.remote(weights, rows)] = slot, True
 
     def stop(self, slot: int) -> None:
-        """Runner."""
         self._forget_tasks(slot)
         ray.kill(self._actors.pop(slot))
 
@@ -88,7 +85,7 @@ class _Learner:
         self._function = function
 
     def ready(self) -> None:
-        """The libraries are loaded once this runs."""
+        """Return once the libraries are loaded."""
 
     def learn(self, weights: Any, rows: Any) -> Any:
         return self._function(weights, rows)

@@ -20,7 +20,7 @@ class Warm:
         """When each slot's last invocation ended."""
 
     def begin(self, slot: int, now: float) -> Invocation:
-        """There are rows for a slot. Its invocation starts now, or when a learner has started."""
+        """Begin an invocation for a slot that has rows: now, or when a learner has started."""
         since = self._since.pop(slot, None)
         if since is not None:
             self._ledger.kept(min(now - since, self._keep_alive))
@@ -37,7 +37,7 @@ class Warm:
             self._since[invocation.slot] = now
 
     def close(self, now: float) -> None:
-        """All learners end."""
+        """End all learners."""
         for since in self._since.values():
             self._ledger.kept(min(now - since, self._keep_alive))
         self._since.clear()

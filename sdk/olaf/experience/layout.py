@@ -73,7 +73,7 @@ class Layout:
         return sum(region.itemsize for region in self.regions)
 
     def describe(self) -> dict[str, Any]:
-        """As JSON can hold it; :meth:`described` reads it."""
+        """Describe the layout as JSON can hold it; :meth:`described` reads it."""
         return {
             "keys": [[name, list(shape), kind] for name, (shape, kind) in self.keys.items()],
             "joint": self.joint,
@@ -83,7 +83,7 @@ class Layout:
 
     @staticmethod
     def described(data: Mapping[str, Any]) -> Layout:
-        """From :meth:`describe`."""
+        """Read a layout from :meth:`describe`."""
         return Layout(
             {name: (tuple(shape), kind) for name, shape, kind in data["keys"]},
             data["joint"],
@@ -93,14 +93,15 @@ class Layout:
 
 
 def layout(keys: Mapping[str, Spec], *, following: str | None = None, joint: bool = True) -> Layout:
-    """From shapes: ``{"obs": 8, "act": ((), "i8"), "reward": ()}``; binary32 where no type is given."""
+    """Make a layout from shapes: ``{"obs": 8, "act": ((), "i8"), "reward": ()}``; binary32 where no type is
+    given."""
     return Layout({name: _read_spec(spec) for name, spec in keys.items()}, joint, following)
 
 
 def agents(
     observations: Sequence[int], actions: Sequence[int], *, following: bool = True, joint: bool = True
 ) -> Layout:
-    """One row a step for agents that act together, in binary32: all observations, then all actions, …
+    """Make a layout of one binary32 row a step for agents that act together: all observations, all actions, …
 
     ``observations`` and ``actions`` are each agent's numbers of values. The keys are obs, act, next, reward
     and done; with ``following``, next is not stored. A centralised critic's input, every agent's observation
@@ -119,7 +120,7 @@ def agents(
 
 
 def _align_rows(row: np.dtype[Any]) -> np.dtype[Any]:
-    """Rows of many lines begin with a line, which makes copying them faster; short ones stay short."""
+    """Align rows of many lines to a line, which makes copying them faster; short ones stay short."""
     if row.itemsize < 16 * _LINE:
         return row
     fields: Any = row.fields

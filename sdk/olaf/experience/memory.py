@@ -52,7 +52,7 @@ _ORDER = threading.Lock()
 
 
 def make_private(size: int) -> mmap.mmap:
-    """Zeroed memory of this process alone, in huge pages where the kernel has them."""
+    """Map zeroed memory of this process alone, in huge pages where the kernel has them."""
     return _use_huge_pages(mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
@@ -66,7 +66,7 @@ def populate_pages(memory: mmap.mmap, start: int, size: int) -> None:
 
 
 def _use_huge_pages(memory: mmap.mmap) -> mmap.mmap:
-    """In huge pages, where the kernel gives any."""
+    """Use huge pages, where the kernel gives any."""
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -74,7 +74,7 @@ def _use_huge_pages(memory: mmap.mmap) -> mmap.mmap:
 
 
 def create_shared(path: Path, head: bytes, size: int) -> mmap.mmap:
-    """New shared memory of ``size`` zeroed bytes that begins with ``head``.
+    """Create shared memory of ``size`` zeroed bytes that begins with ``head``.
 
     It appears whole under its path. Pages take memory when they are written to, or by :func:`reserve`.
     Raises FileExistsError if there is something at the path.
@@ -91,7 +91,7 @@ def create_shared(path: Path, head: bytes, size: int) -> mmap.mmap:
 
 
 def attach_shared(path: Path) -> mmap.mmap:
-    """Shared memory that is there. Raises FileNotFoundError."""
+    """Attach shared memory that exists. Raises FileNotFoundError."""
     with path.open("r+b") as file:
         return _use_huge_pages(mmap.mmap(file.fileno(), 0))
 
@@ -188,7 +188,7 @@ class _File:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
     def forked(self) -> None:
-        """In a child: it holds no lock and has no other thread that could release one."""
+        """Forget locks in a forked child, which has no other thread that could release one."""
         self.lock = threading.RLock()
         self.claimed = set()
 
@@ -245,11 +245,11 @@ class Objects:
         counts[1] = number
 
     def published(self, name: str) -> int:
-        """How many times an object was published."""
+        """Count how many times an object was published."""
         return int(self._places[name][1][1])
 
     def read(self, name: str) -> tuple[Values, int] | None:
-        """A copy of an object and its version; None before there is one."""
+        """Read a copy of an object and its version; None before there is one."""
         places, counts = self._places[name]
         while True:
             number = int(counts[1])

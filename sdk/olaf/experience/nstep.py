@@ -30,7 +30,8 @@ class Returns:
 
 
 def returns(ring: Ring, draw: Draw, n: int, discount: float, key: str = "reward") -> Returns:
-    """Up to ``n`` steps from each row; fewer where the episode ends or is cut, or the newest row is reached.
+    """Sum up to ``n`` steps from each row; fewer where the episode ends or is cut, or the newest row is
+    reached.
 
     ``key`` has one value a step. Learn from the ``intact`` ones alone: an actor that writes meanwhile may
     have overwritten rows of the draw. Raises ValueError for n below one.

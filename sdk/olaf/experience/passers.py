@@ -100,7 +100,7 @@ class Bound:
         return fired
 
     def due(self) -> float | None:
-        """When to check next although nothing changes: what ``Party.tick`` of a port returns."""
+        """Return when to check next although nothing changes: what ``Party.tick`` of a port returns."""
         times = [due for trigger in self._pairs if (due := trigger.due()) is not None]
         return min(times, default=None)
 
@@ -116,7 +116,7 @@ _KINDS = {
 def bind(
     ring: Ring, configuration: Mapping[str, Mapping[str, Any]], to: Mapping[str, Passer], start: float = 0.0
 ) -> Bound:
-    """Triggers from plain data, such as a YAML file's: all of ARTOS' table 3 is written this way.
+    """Bind triggers from plain data, such as a YAML file's: all of ARTOS' table 3 is written this way.
 
     Each entry names a trigger: ``on`` is data, object, time or transfer, ``to`` one of the passers, the rest
     the trigger's arguments. ``start`` is the time from which periods count. Raises ValueError for an entry

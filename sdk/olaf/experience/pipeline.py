@@ -32,7 +32,7 @@ class Moments:
         return self._broken.count
 
     def add(self, values: npt.ArrayLike) -> None:
-        """Values of another part."""
+        """Add the values of another part."""
         part = np.asarray(values, np.float64).reshape(-1)
         good = usable(part)
         self._broken.add(int(len(good) - good.sum()))
@@ -51,7 +51,7 @@ class Moments:
         return float(np.sqrt(self._squares / self.count)) if self.count else 0.0
 
     def normalise(self, values: npt.ArrayLike, least: float = 1e-8) -> Floats:
-        """Values less the mean, in deviations of all that was added."""
+        """Normalise values: less the mean, in deviations of all that was added."""
         return (np.asarray(values, np.float64) - self.mean) / (self.deviation + least)
 
 
@@ -90,7 +90,7 @@ def advantages(
     discount: float = 0.99,
     decay: float = 0.95,
 ) -> Floats:
-    """Generalised advantage estimates of one actor's consecutive steps, (steps,) each.
+    """Estimate the generalised advantages of one actor's consecutive steps, (steps,) each.
 
     ``ends`` are the rows' stamps. ``after`` holds, where an episode was cut and at the last step, the value
     of what was seen next; elsewhere it is not read. An episode that terminated has no value after it.
@@ -133,7 +133,7 @@ class Pace:
         self._share = max(self._least, self._most * left)
 
     def send(self, size: int, now: float) -> float:
-        """When so many bytes may be sent; they count as sent then."""
+        """Return when so many bytes may be sent; they count as sent then."""
         start = max(self._free, now)
         self._free = start + size / (self._rate * self._share)
         return start

@@ -31,7 +31,7 @@ class Prioritised:
         """From where to where rows have a priority."""
 
     def draw(self, rows: int) -> Draw:
-        """Independent rows."""
+        """Draw independent rows."""
         window = self._follow_ring()
         actors, positions = self._draw_references(window, rows)
         slots = self._ring.slots(actors, positions)
@@ -119,7 +119,7 @@ class PrioritisedRuns(Prioritised):
         self._measured = self._top
 
     def draw(self, rows: int) -> Draw:
-        """Runs of different lengths; the last is cut."""
+        """Draw runs of different lengths; the last is cut."""
         window = self._follow_ring()
         actors, positions = self._draw_references(window, rows)  # each brings at least itself
         counts = self._count_neighbours(self._ring.slots(actors, positions))
@@ -142,7 +142,7 @@ class PrioritisedRuns(Prioritised):
         return positions - 1 - ~self._steps[self._ring.slots(actors, positions - 1)]
 
     def _count_neighbours(self, slots: Integers) -> Integers:
-        """The number of neighbours that each row brings."""
+        """Count the neighbours that each row brings."""
         relative = self._tree.leaves[slots] / self._top
         counts: Integers = self._neighbours[np.searchsorted(self._thresholds, relative, side="left")]
         return counts

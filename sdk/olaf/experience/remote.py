@@ -93,7 +93,7 @@ class Sender:
         self._socket.close()
 
     def _next_messages(self) -> list[tuple[int, _Message]]:
-        """The oldest messages without an answer, as many as may be on their way."""
+        """List the oldest messages without an answer, as many as may be under way."""
         found: list[tuple[int, _Message]] = []
         size = 0
         for number, message in self._waiting.items():
@@ -138,7 +138,7 @@ class Sender:
         return [json.dumps(head).encode(), *columns]
 
     def _copy_column(self, name: str, actor: int, first: int, last: int, stay: bool) -> Array:
-        """A key's rows side by side: where they lie if they ``stay`` and lie so, else a copy."""
+        """Return a key's rows side by side: where they lie if they ``stay`` and lie so, else a copy."""
         column, start = self._ring.column(name, actor), first % self._ring.rows
         part = column[start : start + last - first]
         if len(part) < last - first:
@@ -191,7 +191,7 @@ class Receiver:
             writer.close()
 
     def _write_rows(self, head: dict[str, Any], frames: list[memoryview]) -> tuple[bool, bool]:
-        """Whether the rows are in the ring now, and whether they were not before."""
+        """Write rows; return whether they are in the ring now, and whether they were not before."""
         where = (head["source"], head["actor"])
         if where not in self._blocks:
             if len(self._blocks) == self._ring.actors:

@@ -48,11 +48,11 @@ class Batch:
         return len(self.intact)
 
     def only(self, which: npt.NDArray[np.bool_]) -> Batch:
-        """These rows alone, copied."""
+        """Copy these rows alone."""
         return Batch({key: column[which] for key, column in self.columns.items()}, self.intact[which])
 
     def together(self, first: str, last: str) -> Array:
-        """The keys from ``first`` to ``last`` as one array, (rows, values), without a copy.
+        """Return the keys from ``first`` to ``last`` as one array, (rows, values), without a copy.
 
         The type of joint rows, and of neighbouring keys of one type. Raises ValueError for others.
         """
@@ -151,7 +151,7 @@ class Ring:
 
     @staticmethod
     def is_at(path: Path) -> bool:
-        """Whether the memory at ``path`` is a ring."""
+        """Return whether the memory at ``path`` is a ring."""
         try:
             with path.open("rb") as file:
                 return file.read(len(_MAGIC)) == _MAGIC
@@ -238,24 +238,25 @@ class Ring:
             memory.unlink_memory(str(self.path))
 
     def column(self, key: str, actor: int | None = None) -> Array:
-        """All slots of a key, ``(slots, *shape)``, or those of one actor: a view without a copy."""
+        """View all slots of a key, ``(slots, *shape)``, or those of one actor, without a copy."""
         column = self._columns[key]
         return column if actor is None else column[actor * self.rows : (actor + 1) * self.rows]
 
     def count(self, *keys: str) -> Integers:
-        """(actors,) How many rows each actor has written of all these keys; without any, of whole rows."""
+        """Count how many rows each actor has written of all these keys (actors,); without keys, of whole
+        rows."""
         self.locks.check()
         counters = [self._counter[key] for key in keys] if keys else slice(None)
         counts: Integers = self.written[: self.actors, counters].min(axis=1)
         return counts
 
     def first(self) -> Integers:
-        """(actors,) The oldest row of each actor that is whole; what is being overwritten is not."""
+        """Return the oldest row of each actor that is whole (actors,); what is being overwritten is not."""
         first: Integers = np.maximum(self.begun[: self.actors] - self.rows, 0)
         return first
 
     def slots(self, actors: Integers, positions: Integers) -> Integers:
-        """Where rows are: those that an actor numbers by ``positions``, from 0 on and never wrapping."""
+        """Return the slots of an actor's rows ``positions``, which count from 0 on and never wrap."""
         slots: Integers = actors * self.rows + positions % self.rows
         return slots
 
@@ -285,7 +286,7 @@ class Ring:
         return Batch(columns, intact)
 
     def views(self, actor: int, start: int, stop: int) -> tuple[Mapping[str, Array], ...]:
-        """Consecutive rows of an actor where they lie, without a copy: one part, or two where they wrap.
+        """View consecutive rows of an actor where they lie, without a copy: one part, or two where they wrap.
 
         A ring that refuses what would overwrite them keeps a firing's rows as they are until it is done.
         Raises ValueError for rows that are not there.
@@ -304,13 +305,13 @@ class Ring:
         )
 
     def buffers(self, rows: int) -> list[Array]:
-        """Memory for so many rows. A column begins with a cache line, or copies take a fifth longer."""
+        """Allocate memory for so many rows. Columns begin with a cache line, or copies take a fifth longer."""
         return [_lined_up(0 if self._plan.overlapping else rows, kind) for kind in self._plan.gathered]
 
     def _add_successors(
         self, slots: Integers, actors: Integers, columns: dict[str, Array], following: str
     ) -> None:
-        """``next``: of joint rows it was gathered with the row, but for a block's last slot."""
+        """Add ``next``; that of joint rows was gathered with the row, but for a block's last slot."""
         column = self._columns[following]
         if not self.layout.joint:
             after = slots + 1
@@ -385,7 +386,7 @@ class _Plan:
         self.size = self._end
 
     def extents(self, have: int, want: int) -> list[tuple[int, int]]:
-        """The bytes of the blocks from ``have`` to ``want``, and of all before the blocks."""
+        """List the bytes of the blocks from ``have`` to ``want``, and of all before the blocks."""
         head = (0, self.places["region 0"][0])
         return [head] + [
             (self.places[f"region {index}"][0] + have * self.rows * region.itemsize,
@@ -394,7 +395,7 @@ class _Plan:
         ]  # fmt: skip
 
     def _gathered_type(self, region: np.dtype[Any]) -> np.dtype[Any]:
-        """The type of a gathered row."""
+        """Return the type of a gathered row."""
         following = self.layout.following
         if following is None or not self.overlapping:
             return region

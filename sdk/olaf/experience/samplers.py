@@ -52,7 +52,7 @@ class SumTree:
             np.add(below[::2], below[1::2], out=self._nodes[level : 2 * level])
 
     def find_leaves(self, sums: Floats) -> Integers:
-        """For each of ``sums``, in [0, total), the place at which the running sum exceeds it."""
+        """Find for each of ``sums``, in [0, total), the place at which the running sum exceeds it."""
         left, nodes = sums.copy(), np.ones(len(sums), np.int64)
         for _ in range(self._base.bit_length() - 1):
             nodes *= 2
@@ -98,20 +98,20 @@ class Window:
         return int(self.sizes.sum())
 
     def ordinal(self, actors: Integers, positions: Integers) -> Integers:
-        """The ordinals of rows; of one to the end of the window, the number of rows before it."""
+        """Number the rows; at the window's end, the number is that of the rows before it."""
         passed = positions - self.first[actors]
         if not self._following:
             return passed
         return passed - (self._count_closings(actors, positions) - self._closed[actors]) % (1 << 32)
 
     def usable(self, actors: Integers, positions: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """The rows within the window that do not close an episode."""
+        """Return which rows within the window do not close an episode."""
         if not self._following:
             return np.ones(len(positions), bool)
         return ~self._ring.closing(actors, positions)
 
     def after(self, actors: Integers, positions: Integers) -> Integers:
-        """The next row that can be drawn after each; it may be the window's end."""
+        """Return the next row that can be drawn after each; it may be the window's end."""
         return positions + 1 + ~self.usable(actors, positions + 1)
 
     def draw_spread(
@@ -140,7 +140,7 @@ class Window:
         return actors, positions
 
     def _count_closings(self, actors: Integers, positions: Integers) -> Integers:
-        """How many rows before each close an episode, modulo 2³²."""
+        """Count the rows before each that close an episode, modulo 2³²."""
         return self._ring.column("episode")[self._ring.slots(actors, positions)].astype(np.int64)
 
 
@@ -158,7 +158,7 @@ class Draw:
     """How many rows could be drawn."""
 
     def weights(self, beta: float = 1.0) -> npt.NDArray[np.float32]:
-        """Importance weights (L·q(i))^−β: at β = 1 the weighted mean of a batch is the ring's, on average."""
+        """Weigh by (L·q(i))^−β: at β = 1 the weighted mean of a batch is the ring's, on average."""
         weights: npt.NDArray[np.float32] = ((self.population * self.probability) ** -beta).astype(np.float32)
         return weights
 
@@ -170,7 +170,7 @@ class Sampler(Protocol):
     """Any way to draw rows."""
 
     def draw(self, rows: int) -> Draw:
-        """Exactly so many rows. Raises IndexError before there are enough in the ring."""
+        """Draw exactly so many rows. Raises IndexError before there are enough in the ring."""
 
 
 class Uniform:
@@ -180,7 +180,7 @@ class Uniform:
         self._ring, self._random = ring, random
 
     def draw(self, rows: int) -> Draw:
-        """Independent rows."""
+        """Draw independent rows."""
         window = Window(self._ring)
         actors, positions = window.draw_spread(self._random, rows)
         return Draw(actors, positions, np.full(rows, 1 / window.total), np.arange(rows), window.total)
@@ -199,7 +199,7 @@ class Runs:
         self._ring, self._n, self._random = ring, n, random
 
     def draw(self, rows: int) -> Draw:
-        """``rows`` / n runs. Raises ValueError if ``rows`` is not a multiple of n."""
+        """Draw ``rows`` / n runs. Raises ValueError if ``rows`` is not a multiple of n."""
         n = self._n
         if rows % n:
             raise ValueError(f"{rows} rows are not a multiple of runs of {n} rows")
@@ -233,7 +233,7 @@ def sample(ring: Ring, sampler: Sampler, rows: int, out: list[Array] | None = No
 
 
 def effective_rows(values: npt.ArrayLike, runs: Integers, weights: npt.ArrayLike | None = None) -> float:
-    """How many independent rows a batch is worth, (rows, …) values of it and the run of each row.
+    """Estimate how many independent rows a batch is worth, from values (rows, …) and the run of each row.
 
     The variance of the batch's weighted mean is compared with that of as many independent rows: rows of one
     run are taken to depend on each other, those of different runs not. The mean over all values.
@@ -279,7 +279,7 @@ class SampleToInsertRatio:
         return int(self._ring.control["sampled"][0])
 
     def may_insert(self, rows: int = 1) -> bool:
-        """Whether so many rows more do not leave the learner too far behind."""
+        """Return whether so many rows more do not leave the learner too far behind."""
         after = self.inserted + rows
         return (
             after <= self._minimum
@@ -287,7 +287,7 @@ class SampleToInsertRatio:
         )
 
     def may_sample(self, rows: int = 1) -> bool:
-        """Whether so many samples more do not use the rows too often."""
+        """Return whether so many samples more do not use the rows too often."""
         inserted = self.inserted
         if inserted < self._minimum:
             return False

@@ -43,7 +43,7 @@ class Firing:
         return sum(stop - start for _, start, stop in self.ranges)
 
     def places(self) -> tuple[Integers, Integers]:
-        """Actor and position of each row."""
+        """Return actor and position of each row."""
         actors = np.repeat([a for a, _, _ in self.ranges], [stop - start for _, start, stop in self.ranges])
         positions = [np.arange(start, stop) for _, start, stop in self.ranges]
         return actors.astype(np.int64), np.concatenate(positions or [np.zeros(0, np.int64)])
@@ -112,7 +112,7 @@ class Cursor:
                 self.released[:] = self.claimed
 
     def fire(self, stops: Integers) -> None:
-        """Fire for each actor's rows from where it is to ``stops`` (most,)."""
+        """Fire for each actor's rows from its cursor to ``stops`` (most,)."""
         fired = self.count("fired")
         record = self._journal[fired % FIRINGS]
         record[:, 0] = self.claimed
@@ -124,7 +124,7 @@ class Cursor:
         self.claimed[:] = stops
 
     def take(self) -> tuple[int, tuple[tuple[int, int, int], ...]] | None:
-        """The oldest firing that was not taken yet: its number and ranges."""
+        """Take the oldest firing that was not taken yet: its number and ranges."""
         with self.ring.locks.hold():
             number = self.count("taken")
             if number >= self.count("fired"):
@@ -135,7 +135,7 @@ class Cursor:
             return number, tuple(ranges)
 
     def done(self, number: int) -> None:
-        """The rows of a firing may be overwritten; firings can be done in any order."""
+        """Let the rows of a firing be overwritten; firings can be done in any order."""
         with self.ring.locks.hold():
             self._finished[number % FIRINGS] = number + 1
             done = self.count("done")
@@ -169,16 +169,16 @@ class Trigger(Protocol):
     name: str
 
     def check(self, now: float) -> bool:
-        """Whether it has fired; it may at once fire again."""
+        """Return whether the trigger has fired; it may at once fire again."""
 
     def take(self) -> Firing | None:
-        """The oldest firing that is not taken."""
+        """Take the oldest firing that is not taken."""
 
     def done(self, firing: Firing) -> None:
-        """The firing's rows are used and may be overwritten."""
+        """Let the firing's rows, which are used, be overwritten."""
 
     def due(self) -> float | None:
-        """When to check although nothing changed, on the clock of ``check``; None for never."""
+        """Return when to check although nothing changed, on the clock of ``check``; None for never."""
 
 
 class DataKey:
@@ -204,7 +204,7 @@ class DataKey:
         self.cursor = Cursor(ring, name)
 
     def check(self, now: float = 0.0) -> bool:
-        """Whether it has fired."""
+        """Return whether enough rows were written."""
         with self._ring.locks.hold():
             if not self.cursor.recover():
                 return False
@@ -223,16 +223,16 @@ class DataKey:
             return True
 
     def take(self) -> Firing | None:
-        """The oldest firing that is not taken."""
+        """Take the oldest firing that is not taken."""
         taken = self.cursor.take()
         return None if taken is None else Firing(self.name, *taken, keys=self._keys)
 
     def done(self, firing: Firing) -> None:
-        """Its rows are used."""
+        """Let the used rows be overwritten."""
         self.cursor.done(firing.number)
 
     def due(self) -> float | None:
-        """Never: only writing changes it."""
+        """Return None: only writing changes it."""
         return None
 
     def learnable(self, firing: Firing) -> Learnable:
@@ -265,7 +265,7 @@ class DataKey:
         return np.maximum(whole - ~self._ring.closing(actors, whole - 1), 0)
 
     def _find_fresh(self, written: Integers) -> Integers:
-        """(actors,) After the last row of each actor that is too old."""
+        """Return the position after the last row of each actor that is too old (actors,)."""
         starts = self.cursor.claimed[: len(written)].copy()
         for actor, (start, stop) in enumerate(zip(starts.tolist(), written.tolist())):
             positions = np.arange(start, max(stop, start))
@@ -287,7 +287,7 @@ class ObjectKey:
         self._waiting = False
 
     def check(self, now: float = 0.0) -> bool:
-        """Whether it has fired."""
+        """Return whether an object was published."""
         published = self._ring.objects.published(self._key)
         if published == self._seen:
             return False
@@ -295,7 +295,7 @@ class ObjectKey:
         return True
 
     def take(self) -> Firing | None:
-        """The newest publication."""
+        """Take the newest publication."""
         if not self._waiting:
             return None
         self._waiting = False
@@ -304,10 +304,10 @@ class ObjectKey:
         return Firing(self.name, self._fired - 1, version=found[1] if found else 0, keys=(self._key,))
 
     def done(self, firing: Firing) -> None:
-        """Keeps no rows."""
+        """Do nothing: there are no rows."""
 
     def due(self) -> float | None:
-        """Never."""
+        """Return None: only publishing changes it."""
         return None
 
 
@@ -322,7 +322,7 @@ class Time:
         self._periods = self._taken = self._fired = 0
 
     def check(self, now: float) -> bool:
-        """Whether a period is over."""
+        """Return whether a period is over."""
         periods = int((now - self._start) / self._seconds)
         if self._start + (periods + 1) * self._seconds <= now:
             periods += 1  # the division has rounded down
@@ -330,7 +330,7 @@ class Time:
         return self._periods > before
 
     def take(self) -> Firing | None:
-        """All periods that are over, as one."""
+        """Take all periods that are over, as one firing."""
         periods = self._periods - self._taken
         if not periods:
             return None
@@ -338,10 +338,10 @@ class Time:
         return Firing(self.name, self._fired - 1, periods=periods)
 
     def done(self, firing: Firing) -> None:
-        """Keeps no rows."""
+        """Do nothing: there are no rows."""
 
     def due(self) -> float | None:
-        """The end of the period."""
+        """Return the end of the period."""
         return self._start + (self._periods + 1) * self._seconds
 
 
@@ -363,19 +363,19 @@ class Transfer:
         ]
 
     def check(self, now: float = 0.0) -> bool:
-        """Whether it has fired."""
+        """Return whether a stage has fired."""
         return any(data.check(now) for data in self._data)
 
     def take(self) -> Firing | None:
-        """The oldest firing of the earliest stage that has one."""
+        """Take the oldest firing of the earliest stage that has one."""
         return next(self._take_stages(), None)
 
     def done(self, firing: Firing) -> None:
-        """The rows of this stage are sent."""
+        """Let the sent rows of this stage be overwritten."""
         self._data[firing.stage].done(firing)
 
     def due(self) -> float | None:
-        """Never."""
+        """Return None: only writing changes it."""
         return None
 
     def _take_stages(self) -> Iterator[Firing]:

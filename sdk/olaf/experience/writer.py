@@ -42,7 +42,7 @@ class Writer:
         self._release()
 
     def position(self, key: str = STAMP) -> int:
-        """How many rows of a key are written."""
+        """Count the written rows of a key."""
         return int(self._counts[self._counter[key]])
 
     @property
@@ -55,7 +55,7 @@ class Writer:
         return self._ring.layout.following is not None and self._last_end() in (TERMINATED, CUT)
 
     def room(self) -> int:
-        """How many whole rows can be written before one that a trigger has not used is overwritten."""
+        """Count the whole rows that can be written before one that a trigger has not used is overwritten."""
         guarded = self._oldest_guarded()
         waiting = 0 if guarded is None else int(self._counts.min()) - guarded
         return int(self._ring.rows - waiting)
@@ -111,7 +111,7 @@ class Writer:
         )
 
     def _check_rows(self, rows: Rows) -> tuple[Arrays, int]:
-        """The rows as arrays, and their number; raises as :meth:`write` does."""
+        """Return the rows as arrays, and their number. Raises as :meth:`write` does."""
         self._own.check()
         arrays = {key: np.asarray(values) for key, values in rows.items()}
         lengths = {len(values) if values.ndim else -1 for values in arrays.values()}
@@ -152,7 +152,7 @@ class Writer:
         return True
 
     def _make_room(self, head: int, count: int) -> bool:
-        """Whether rows up to ``head`` may be written; counts what is refused or overwritten."""
+        """Return whether rows up to ``head`` may be written; count what is refused or overwritten."""
         ring, actor = self._ring, self.actor
         guarded = self._oldest_guarded()
         lost = 0 if guarded is None else head - ring.rows - max(guarded, int(ring.begun[actor]) - ring.rows)
@@ -163,7 +163,7 @@ class Writer:
         return True
 
     def _oldest_guarded(self) -> int | None:
-        """The oldest row that a trigger has not used."""
+        """Return the oldest row that a trigger has not used."""
         used = self._ring.control["names"] != b""
         return int(self._ring.control["released"][used, self.actor].min()) if used.any() else None
 
@@ -179,7 +179,7 @@ class Writer:
             _put_rows(self._stamps[key], start % rows, np.broadcast_to(values, (count,)))
 
     def _last_end(self) -> int:
-        """How the last row ends; before the first one, it goes on."""
+        """Return how the last row ends; before the first one, it goes on."""
         position = self.position()
         return int(self._stamps["end"][(position - 1) % self._ring.rows]) if position else GOES_ON
 
@@ -208,7 +208,7 @@ def _can_hold(kind: np.dtype[Any], values: Array) -> bool:
 
 
 def _put_rows(column: npt.NDArray[Any], start: int, values: npt.NDArray[Any]) -> None:
-    """Into a ring, from ``start`` on."""
+    """Put rows into a ring, from ``start`` on."""
     room = len(column) - start
     column[start : start + len(values)] = values[:room]
     if len(values) > room:
