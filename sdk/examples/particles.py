@@ -203,7 +203,7 @@ class Spread(Particles):
         super().__init__(worlds, random, sizes=sizes, push=push, fastest=fastest, **marks)
 
     def rewards(self) -> Values:
-        """Give all the same: the sum of the agents' distances to landmarks and of touches, also of oneself."""
+        """Give all the same: the sum of agents' distances to landmarks and of touches, also of oneself."""
         apart = np.sqrt(((self.at[:, :, None] - self.landmarks[:, None]) ** 2).sum(axis=-1))
         uncovered = apart.min(axis=1).sum(axis=1)
         total = -self.agents * uncovered - self._collide().sum(axis=(1, 2))

@@ -305,7 +305,7 @@ class Ring:
         )
 
     def buffers(self, rows: int) -> list[Array]:
-        """Allocate memory for so many rows. Columns begin with a cache line, or copies take a fifth longer."""
+        """Allocate memory for so many rows; columns begin with a cache line, or copies take longer."""
         return [_lined_up(0 if self._plan.overlapping else rows, kind) for kind in self._plan.gathered]
 
     def _add_successors(
