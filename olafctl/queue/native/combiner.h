@@ -68,8 +68,9 @@ class Combiner {
     }
 
     struct Arrival {
-        bool kept;   // it is in the buffer that came with it
-        bool known;  // it is an update of an index, good or dropped by a rule
+        bool kept;      // it is in the buffer that came with it
+        bool known;     // it is an update of an index, good or dropped by a rule
+        bool appended;  // there is one more
     };
 
     // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over
@@ -80,18 +81,19 @@ class Combiner {
         Count(OLAF_REGISTER_IN_UPDATES);
         if (const auto fault = Read(user, frame, length, &update)) {
             Count(fault);
-            return {false, false};
+            return {false, false, false};
         }
         if (const Ending ending = EndingOf(user, length); ending != Ending::kGood) {
             Count(CounterOf(ending));
-            return {false, false};
+            return {false, false, false};
         }
         const Held *joined = timed.queue.Waiting(update.index);
         const Old old = OldOf(joined, update);
         update.bytes = own ? own : buffers.Take();
         std::uint32_t displaced;
         const Disposition what = timed.Decide(now, update, &displaced);
-        return {Keep(what, update, old, displaced, frame, own == nullptr), true};
+        return {Keep(what, update, old, displaced, frame, own == nullptr), true,
+                what == Disposition::kAppended};
     }
 
     // The same in steps, told from outside when each happens: the laboratory compares them with the

@@ -23,6 +23,9 @@ constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of i
 // and a departure until the status has it.
 constexpr int64_t kUpdateStatus = 6, kBypassStatus = 5, kSettled = 1, kLeft = 4;
 
+// So many updates are in, at most, before a status tells it: room to keep them is all that it costs.
+constexpr size_t kMostSettled = 256;
+
 // Longer than an update's last beat is under way, or a status is.
 constexpr int64_t kRest = OLAF_BEATS + 64;
 
@@ -59,7 +62,7 @@ struct olaf_queue {
     int64_t bypass_beats = 0;     // in the bypass
     int64_t begins = kNever;      // when the head begins to leave
     int64_t output_free = 0;      // the bypass has it until then
-    int64_t last_left = kNever;   // when the last update had left
+    int64_t last_left = kNever;   // when the last update that began to leave has left
     bool updates_turn = false;    // where both wait
     bool decision_known = false;  // of the first of the source
     Buffer *taken = nullptr;
@@ -68,16 +71,16 @@ struct olaf_queue {
     olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;
 
-    // When something happens next: the first of the source is decided, an update begins to leave or has left,
-    // or what passes by begins to. Without a sign: kNever is later than all times.
+    // When something happens next: the first of the source is decided, an update begins to leave, or what
+    // passes by does. Without a sign: kNever is later than all times.
     struct Due {
-        uint64_t arrival, update, bypass, left;
-        uint64_t first() const { return std::min(std::min(arrival, update), std::min(bypass, left)); }
+        uint64_t arrival, update, bypass;
+        uint64_t first() const { return std::min(arrival, std::min(update, bypass)); }
     };
 
     Due due() {
         return {uint64_t(source.empty() ? kNever : decided()), uint64_t(update_begins()),
-                uint64_t(bypass_begins()), uint64_t(combiner.timed.left_at())};
+                uint64_t(bypass_begins())};
     }
 
     // When the first frame of the source is decided.
@@ -104,14 +107,14 @@ struct olaf_queue {
     // An update that leaves, leaves whole before what passes by.
     int64_t bypass_begins() const {
         if (bypass.empty()) return kNever;
-        const int64_t left = std::max(combiner.timed.left_at(), last_left);
-        return std::max({bypass.front().first, output_free, left == kNever ? kNever : left + 1});
+        return std::max({bypass.front().first, output_free, last_left + 1});
     }
 
     // Everything that happens before `end`.
     void run(int64_t end) {
         happen_before(end);
         now = std::max(now, end);
+        combiner.timed.Release(end - 1);
     }
 
     void happen_before(int64_t end) {
@@ -121,33 +124,28 @@ struct olaf_queue {
             if (first >= uint64_t(end)) return;
             const auto time = int64_t(first);
             now = std::max(now, time);
-            const bool leaves = next.left == first, arrives = next.arrival == first;
-            if (leaves) leave(time);
-            if (arrives && source.front().user.kind != OLAF_KIND_UPDATE)
+            if (next.arrival == first && source.front().user.kind != OLAF_KIND_UPDATE)
                 arrive(time);
-            else if ((leaves ? uint64_t(update_begins()) : next.update) == first)
+            else if (next.update == first)
                 send(time);
             else if (next.bypass == first)
                 pass(time);
-            else if (arrives)
+            else
                 arrive(time);
         }
     }
 
-    void leave(int64_t time) {
-        last_left = time;
-        leaving.push_back(time + kLeft);
-        combiner.timed.Release(time);
+    // Takes the statuses up to `time` of what has begun to leave. Only what reads or changes what they tell
+    // needs them.
+    void mark(int64_t time) {
+        while (unmarked && done[done.size() - unmarked].status <= time) mark(&done[done.size() - unmarked]);
+        tell(time);
     }
 
-    // Takes the status of what has begun to leave.
-    void mark(int64_t time) {
-        for (; unmarked && done[done.size() - unmarked].status <= time; --unmarked) {
-            Frame &frame = done[done.size() - unmarked];
-            tell(frame.status);
-            combiner.Status(frame.status, size_t(told_occupancy), &frame.user);
-        }
-        if (!unmarked) tell(time);
+    void mark(Frame *frame) {
+        tell(frame->status);
+        combiner.Status(frame->status, size_t(told_occupancy), &frame->user);
+        --unmarked;
     }
 
     // What a status tells, as of `time`.
@@ -160,7 +158,6 @@ struct olaf_queue {
     }
 
     void send(int64_t time) {
-        mark(time);
         begins = kNever;
         updates_turn = false;
         const Held &update = combiner.timed.Send(time);
@@ -173,13 +170,14 @@ struct olaf_queue {
         frame.first = last + 1 - length;
         frame.last = last;
         frame.update = true;
-        frame.status = combiner.timed.left_at() - length + kUpdateStatus;
+        last_left = combiner.timed.left_at();
+        leaving.push_back(last_left + kLeft);
+        frame.status = last_left - length + kUpdateStatus;
         ++unmarked;
         combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(length));
     }
 
     void pass(int64_t time) {
-        mark(time);
         Frame &frame = done.push_back(bypass.front());
         bypass.pop_front();
         const int64_t length = beats(frame.length);
@@ -203,14 +201,12 @@ struct olaf_queue {
 
     // Whether `own`, if it is not null, was kept.
     bool arrive(int64_t time, const olaf_tuser &user, const uint8_t *frame, size_t length, Buffer *own) {
-        mark(time);
+        if (settled.size() == kMostSettled) mark(time);
         combiner.Count(OLAF_REGISTER_INPUT_BEATS, uint64_t(beats(length)));
         if (user.kind == OLAF_KIND_UPDATE) {
-            const auto before = combiner.timed.queue.occupancy();
             const auto arrival = combiner.Arrive(time, user, frame, length, own);
             const int64_t over = time + std::max(beats(length), olaf::kLeastInputCycles);
-            if (arrival.known)
-                settled.push_back({over + kSettled, user.index, combiner.timed.queue.occupancy() > before});
+            if (arrival.known) settled.push_back({over + kSettled, user.index, arrival.appended});
             return arrival.kept;
         }
         combiner.Count(OLAF_REGISTER_IN_BYPASS);
@@ -238,7 +234,7 @@ struct olaf_queue {
         const int64_t time = decided(user.kind, cycle + kBypassLead, length);
         happen_before(user.kind == OLAF_KIND_UPDATE ? time + 1 : time);
         now = std::max(now, time);
-        if (combiner.timed.left_at() == time) leave(time);
+        combiner.timed.Release(time);
         arrive(time, user, frame, length, nullptr);
     }
 
@@ -302,8 +298,8 @@ struct olaf_queue {
     size_t take(olaf_tuser *user, uint8_t **frame, uint64_t *first, uint64_t *last) {
         if (taken) combiner.buffers.Give(std::exchange(taken, nullptr));
         if (done.empty() || done.front().last >= now) return 0;
-        const Frame &left = done.front();
-        if (unmarked == done.size()) mark(left.status);
+        Frame &left = done.front();
+        if (unmarked == done.size()) mark(&left);
         done.pop_front();
         if (left.update) {
             combiner.Count(OLAF_REGISTER_OUT_UPDATES);
@@ -354,7 +350,10 @@ uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) { return queue->reg
 
 void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) { queue->write(offset, value); }
 
-void olaf_queue_limit(olaf_queue *queue, uint32_t slots) { queue->combiner.SetSlots(slots); }
+void olaf_queue_limit(olaf_queue *queue, uint32_t slots) {
+    queue->mark(queue->now);
+    queue->combiner.SetSlots(slots);
+}
 
 void olaf_queue_take_over(olaf_queue *queue, olaf_queue *from, uint32_t first, uint32_t last) {
     queue->take_over(*from, first, last);
