@@ -35,7 +35,7 @@ def digest(module: torch.nn.Module) -> str:
 
 
 def train(model: torch.nn.Module, average: bool) -> str:
-    """``average``: all-reduce one flat gradient by hand, as CleanRL does; else DDP does it."""
+    """Train; with ``average`` all-reduce one flat gradient by hand, as CleanRL does, else let DDP do it."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(STEPS):
         inputs, targets = batch(step)

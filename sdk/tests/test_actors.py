@@ -43,7 +43,7 @@ BLOCK = 8
 
 
 def playing(number: int, ring: str, dies_at: int) -> Callable[[], object]:
-    """An actor whose rows tell their number; one that is killed in the middle of a turn."""
+    """Play an actor whose rows tell their number; one is killed in the middle of a turn."""
     there = Ring.open(ring)
     mine = Writer(there, number)
 
@@ -80,7 +80,7 @@ def cast(count: int, name: str, dies_at: int = -1) -> Iterator[tuple[Ring, Actor
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """The kernel stops and ends processes when it next looks at them."""
+    """Wait until the kernel has stopped or ended processes, which it does when it next looks at them."""
     deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline

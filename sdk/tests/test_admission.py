@@ -17,7 +17,7 @@ class Link:
         self._random = Random(seed)
 
     def run_link(self, admission: Admission, looks: int, waiting: int = 0) -> list[int]:
-        """The numbers that were admitted; each gradient is ``waiting`` versions staler than n - 1."""
+        """Return the numbers that were admitted; each gradient is ``waiting`` versions staler than n - 1."""
         found = []
         for _ in range(looks):
             for _ in range(max(16, 2 * admission.learners)):

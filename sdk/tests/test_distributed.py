@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 def train(
     ways: list[tuple[str, str]], address: str, loss: float = 0
 ) -> tuple[list[dict[str, str]], QueueEngine]:
-    """Two ranks' digests of each way's weights, and the engine they trained through."""
+    """Train two ranks; return the digests of each way's weights, and the engine they trained through."""
     port = UdpPort(("127.0.0.1", 0))
     engine = QueueEngine(port.address, members=2, segments=2)
     EnginePort(engine, port, loss, seed=5)

@@ -25,7 +25,7 @@ EPOCH = 3
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """A parameter server without weights, with no engine in front of it."""
+    """Provide a parameter server without weights, with no engine in front of it."""
     epochs = {"default": EPOCH}
     with closing(olaf.ParameterServer("127.0.0.1:0", policy="plain", epochs=epochs)) as running:
         yield f"127.0.0.1:{running.address[1]}"
@@ -33,7 +33,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def trained(server: str) -> str:
-    """One with weights."""
+    """Provide a parameter server with weights."""
     with closing(olaf.Worker(server, VALUES, epoch=EPOCH, local="127.0.0.1:0")) as worker:
         worker.begin(np.ones(VALUES, np.float32))
         assert worker.wait(20.0)

@@ -121,7 +121,7 @@ SEQS, REWARDS = st.integers(1, 6), st.sampled_from([-1.0, 0.0, 2.5, *map(float, 
 
 @st.composite
 def bursts(draw: st.DrawFn, kind: int) -> list[bytes]:
-    """Datagrams of one size, except perhaps for the last, as a kernel may hand them over together."""
+    """Draw datagrams of one size, except perhaps for the last, as a kernel may hand them over together."""
     datagrams = []
     for _ in range(draw(st.integers(1, 3))):
         head = header(kind, draw(SEQS), reward=draw(REWARDS))
@@ -265,7 +265,7 @@ def test_exactly_what_was_not_sent_is_held(room: int, draws: list[bool]) -> None
 
 
 def flat(worker: Worker) -> tuple[list[int], bytes]:
-    """The versions and weights that ``poll`` returns, for each value."""
+    """Return the versions and weights that ``poll`` returns, for each value."""
     versions, weights = [-1] * VALUES, np.zeros(VALUES, np.float32)
     for found in worker.poll():
         versions[found.place] = [found.version] * len(found.values)

@@ -65,7 +65,7 @@ ADVANTAGES = torch.linspace(-1, 2, 10, dtype=torch.float64)
 
 
 def learner(network: VirtualNetwork, versions: int, keep: int = 8) -> tuple[Gaussian, Worker]:
-    """One that ``versions`` other versions of the weights have reached."""
+    """Make a learner that ``versions`` other versions of the weights have reached."""
     policy = Gaussian()
     worker = Worker(AT, 8, port=network.port(worker_address(0)), keep=keep)
     weights = flat.read(list(policy.mean.parameters()))

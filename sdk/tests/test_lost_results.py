@@ -25,7 +25,7 @@ def is_result(datagram: bytes) -> bool:
 
 
 def reduced(job: Job, members: list[Rounds], step: int, late: float = 0.0) -> None:
-    """One reduction, to which the last member comes ``late``: all have the same sum, and the right one."""
+    """Reduce once, with the last member ``late``: all have the same sum, and the right one."""
     vectors = [vector(2500, 100 * step + number) for number in range(len(members))]
     results = [one.copy() for one in vectors]
     running = [member.start(one) for member, one in zip(members[:-1], results)]

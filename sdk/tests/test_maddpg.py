@@ -22,7 +22,7 @@ SMALL: dict[str, Any] = {"batch": 64, "rows": 2000, "hidden": 8, "warm_up": 64}
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Sums in one order, and no waiting for another processor."""
+    """Use one thread: sums in one order, and no waiting for another processor."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -50,7 +50,7 @@ def first_of(network: Any) -> Any:
 
 
 def differences(function: Callable[[Any], Any], at: Any, step: float = 1e-6) -> Any:
-    """The gradient of a scalar function at a double vector, by central differences."""
+    """Return the gradient of a scalar function at a double vector, by central differences."""
     slopes = torch.zeros_like(at)
     for number in range(len(at)):
         move = torch.zeros_like(at)

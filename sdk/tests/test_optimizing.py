@@ -88,7 +88,8 @@ def test_a_policy_continues_where_its_checkpoint_ends(tmp_path: Path, optimizer:
 
 
 def sent(network: VirtualNetwork, server: ParameterServer, numbers: range, lag: Any) -> list[int]:
-    """Updates of the first segment, each stale as ``lag`` of its number says; the versions afterwards."""
+    """Send updates of the first segment, each stale as ``lag`` of its number says; return the versions
+    afterwards."""
     for number in numbers:
         base = (server.versions()[0] - lag(number)) % (1 << 16)
         kind, time = wire.FrameType.UPDATE, 0

@@ -46,7 +46,7 @@ class Overflow(ArithmeticError):
 
 
 def held(number: float) -> float:
-    """The number, if binary32 holds it."""
+    """Return the number, if binary32 holds it."""
     if not abs(number) <= LARGEST:
         raise Overflow
     return number

@@ -38,7 +38,7 @@ def softplus(x: float) -> float:
 
 
 def moved(agents: list[Body], landmarks: list[Body], actions: Any) -> None:
-    """One step of the original: controls and pairs of contacts make forces; speed changes, then the place."""
+    """Step as the original does: controls and pairs of contacts make forces; speed changes, then place."""
     for agent, action in zip(agents, actions):
         agent.force = [agent.push * (action[1] - action[2]), agent.push * (action[3] - action[4])]
     bodies = [*agents, *landmarks]
@@ -96,7 +96,7 @@ def seen(agent: Body, agents: list[Body], landmarks: list[Body], tag: bool) -> l
 
 
 def scattered(world: Particles, random: np.random.Generator) -> None:
-    """Fast and close together, some off the field, so that every rule applies."""
+    """Scatter agents fast and close together, some off the field, so that every rule applies."""
     world.at = random.normal(0, 0.6, world.at.shape)
     world.speed = random.normal(0, 0.8, world.speed.shape)
     world.landmarks = random.uniform(-0.9, 0.9, world.landmarks.shape)

@@ -17,7 +17,7 @@ REFUSED = [(Outcome.REFUSED, range(1))]
 
 
 def update(value: float, reward: float = 0.0, count: int = 1, member: int = 0) -> Update:
-    """``count`` merged updates whose mean is ``value``."""
+    """Make ``count`` merged updates whose mean is ``value``."""
     return Update(np.full(2, value * count, np.float32), count, reward, HOSTS[member])
 
 

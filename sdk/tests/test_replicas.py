@@ -59,7 +59,7 @@ class Script:
             self._compute()
 
     def kill(self) -> None:
-        """It ends without a message."""
+        """End without a message."""
         self.alive = False
         self.replica._port.close()
 
@@ -104,14 +104,14 @@ class Job:
         return gradient(zlib.crc32(f"{address} {number} {version}".encode()), len(weights))
 
     def begin(self, *numbers: int, **options: Any) -> list[Script]:
-        """These members, or all, begin."""
+        """Begin these members, or all."""
         chosen = [self.addresses[number] for number in numbers] if numbers else self.addresses
         for address in chosen:
             self.scripts[address] = Script(self, address, **options)
         return [self.scripts[address] for address in chosen]
 
     def run_job(self, seconds: float = 600.0) -> None:
-        """Until all that are alive are done."""
+        """Run until all members that are alive are done."""
         alive = [script for script in self.scripts.values() if script.alive]
         ended = self.network.run(
             self.network.time + seconds,
@@ -130,7 +130,7 @@ class Job:
         )
 
     def equal(self) -> None:
-        """The weights of all that are alive are the same bits, at the last version."""
+        """Check that all members that are alive have the same bits, at the last version."""
         ends = [script.replica.weights() for script in self.scripts.values() if script.alive]
         assert {version for version, _ in ends} == {self.until}
         assert all(np.array_equal(weights, ends[0][1]) for _, weights in ends)

@@ -137,7 +137,7 @@ def test_what_is_no_state_is_refused(state: bytes) -> None:
 
 
 def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replica]:
-    """A member that founded a training of Adam, and another one that asks to join it."""
+    """Make a member that founded a training of Adam, and another one that asks to join it."""
     addresses = [worker_address(number) for number in range(3)]
     network = VirtualNetwork(SumNetwork(SERVER, [addresses], 3))
     at = f"{SERVER[0]}:{SERVER[1]}"

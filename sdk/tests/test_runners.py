@@ -26,7 +26,7 @@ def cluster() -> Iterator[None]:
 
 @pytest.fixture(params=["processes", "tasks"])
 def kind(request: pytest.FixtureRequest) -> Any:
-    """A runner of learners."""
+    """Provide a kind of runner of learners."""
     if request.param == "processes":
         return Processes
     request.getfixturevalue("cluster")
@@ -36,12 +36,12 @@ def kind(request: pytest.FixtureRequest) -> Any:
 
 
 def square(weights: float, rows: int) -> tuple[int, float]:
-    """A learner."""
+    """Learn by squaring."""
     return rows, weights * rows**2
 
 
 def signalled(rows: int | str, number: int) -> float:
-    """A signal to the process itself at the first look at the name of a file."""
+    """Send a signal to the process itself at the first look at the name of a file."""
     if isinstance(rows, int):
         return rows
     place = Path(rows)
@@ -56,7 +56,7 @@ def dying(weights: float, rows: int | str) -> float:
 
 
 def halting(weights: float, rows: int | str) -> float:
-    """Stops by itself, so that it can be killed there."""
+    """Stop by itself, so that it can be killed there."""
     return signalled(rows, signal.SIGSTOP)
 
 
@@ -73,7 +73,7 @@ class Plant(NamedTuple):
     ledger: Ledger
 
     def finish(self, batches: int) -> None:
-        """Until so many are learnt, and no learner is alive."""
+        """Serve until so many batches are learnt, and no learner is alive."""
         while len(self.learnt) < batches:
             assert self.runner.serve(self.learners, 120.0)
         self.learners.tick()

@@ -26,7 +26,7 @@ COLLECTED = [(Outcome.COLLECTED, range(1))]
 
 
 def update(value: float, lag: int = 0, count: int = 1, member: int = 0) -> Update:
-    """``count`` merged updates whose mean is ``value``."""
+    """Make ``count`` merged updates whose mean is ``value``."""
     gradient = np.full(2, value * count, np.float32)
     return Update(gradient, count, 0.0, (f"10.0.0.{member + 1}", 1), range(1), [lag])
 
@@ -57,7 +57,7 @@ def gradient_at(weights: Vector) -> Vector:
 
 
 def trained(learners: int, updates: int, policy: Any) -> ParameterServer:
-    """After so many updates of all learners together."""
+    """Train until there were so many updates of all learners together."""
     network = VirtualNetwork(Wire(delay=1e-7))
     server = ParameterServer(policy=policy, port=network.port(SERVER))
     for number in range(learners):
@@ -92,7 +92,7 @@ def test_one_learner_trains_as_if_there_were_no_server() -> None:
 
 
 def thresholds(policy: Stellaris, largest: int, updates: int) -> list[float]:
-    """β after each update; the first is ``largest`` versions stale, all others are fresh."""
+    """Return β after each update; the first is ``largest`` versions stale, all others are fresh."""
     found = []
     for number in range(updates):
         policy.take(update(0.0, lag=0 if number else largest), 0)
@@ -113,7 +113,7 @@ def test_the_published_threshold_is_a_whole_number_from_1() -> None:
 
 
 def bounded(beta: int, scale: float = 1.0) -> Stellaris:
-    """In its second round, with β = ``beta`` × ``scale``."""
+    """Make a policy in its second round, with β = ``beta`` × ``scale``."""
     policy = Stellaris(ZERO, rate=1.0, round=1, decay=scale)
     policy.take(update(0.0, lag=beta), 0)
     return policy
@@ -232,7 +232,7 @@ def test_segments_together_do_what_they_would_one_by_one(make: Any) -> None:
 
 
 def check_one_by_one(make: Any) -> None:
-    """Whether a policy does with segments that arrive together what it would do one by one."""
+    """Check that a policy does with segments that arrive together what it would do one by one."""
     segments, random = Segments(11, 4), Random(7)
     together, single = (make(np.zeros(11, np.float32), segments) for _ in range(2))
     for number in range(40):

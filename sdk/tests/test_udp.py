@@ -82,7 +82,7 @@ def run_of(count: int, size: int, last: int) -> Run:
 
 
 def frames_of(count: int, size: int, last: int) -> Frames:
-    """The same in two places each."""
+    """Make the same frames in two places each."""
     return Frames([part for data in run_of(count, size, last) for part in (data[:22], data[22:])], size)
 
 

@@ -105,18 +105,18 @@ def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[
 
 
 def of(datagram: bytes) -> Run:
-    """A run of one."""
+    """Make a run of one datagram."""
     return Run(memoryview(datagram))
 
 
 def acknowledge(worker: Worker, version: int, weights: Vector) -> None:
-    """An ACK for the only segment reaches a worker, as when an engine copies it to the whole cluster."""
+    """Give a worker an ACK for the only segment, as when an engine copies it to the whole cluster."""
     header = wire.Olaf(wire.VERSION, wire.FrameType.ACK, 0, 0, 1, 0, 0.0, 0, 0, version)
     worker.receive(of(header.pack() + bytes(payload(weights))), SERVER)
 
 
 def weights_of(server: ParameterServer, cluster: str = "default") -> Vector:
-    """The server's weights, which it must have."""
+    """Return the server's weights, which it must have."""
     weights = server.weights(cluster)
     assert weights is not None
     return weights
@@ -161,7 +161,7 @@ class RoundIndex:
     finished: int | None = None
 
     def contribute(self, member: int, header: wire.Olaf, values: Vector, seen: Counter[str]) -> bool:
-        """Whether the round is complete now; ``seen`` counts what happened to the frame."""
+        """Return whether the round is complete now; ``seen`` counts what happened to the frame."""
         old = self.round if self.accumulating else self.finished
         if self.accumulating and header.seq == self.round:
             if member in self.members:
@@ -212,11 +212,11 @@ class QueueEngine:
             index.reset()
 
     def restart(self) -> None:
-        """Everything that was accumulated, and which rounds were finished, is lost."""
+        """Lose everything that was accumulated, and which rounds were finished."""
         self.indices = [RoundIndex(self.size) for _ in range(self.segments)]
 
     def receive(self, datagram: bytes, source: Address) -> list[Sent]:
-        """The frames that one frame causes."""
+        """Return the frames that one frame causes."""
         if datagram[:1] and datagram[0] >> 4 == 0:
             return [] if self.silent else self._control(datagram, source)
         header = wire.Olaf.unpack(datagram)
@@ -361,7 +361,7 @@ class SumIndex:
     def contribute(
         self, member: object, header: wire.Olaf, values: Vector, seen: Counter[str]
     ) -> bytes | None:
-        """The frame of the sum, if it is complete now."""
+        """Return the frame of the sum, if it is complete now."""
         newest, bits = self.windows.get(member, (header.seq - 1, 0))
         ahead = distance(header.seq, newest, 32)
         if ahead <= -WINDOW or (ahead <= 0 and bits >> -ahead & 1):
@@ -408,7 +408,7 @@ class SumEngine:
         self.reset(first)
 
     def reset(self, first: int = 0) -> None:
-        """Everything is lost; the first result will have the number after ``first``."""
+        """Lose everything; the first result will have the number after ``first``."""
         self.indices = [SumIndex(self.threshold, first) for _ in range(self.segments)]
 
     def update(self, member: object, frame: bytes) -> bytes | None:
@@ -480,7 +480,7 @@ class SumNetwork(Lossy):
 
 
 def gradient(seed: int, values: int) -> Vector:
-    """One whose sums are exact in any order: small multiples of a power of two."""
+    """Make a gradient whose sums are exact in any order: small multiples of a power of two."""
     return np.random.default_rng(seed).integers(-64, 65, values).astype(np.float32) / np.float32(64)
 
 

@@ -19,7 +19,7 @@ FORK = multiprocessing.get_context("fork")
 
 
 def rows(actor: int, start: int, count: int) -> dict[str, npt.NDArray[Any]]:
-    """Steps that say in each value whose they are and which."""
+    """Make steps that say in each value whose they are and which."""
     mark = actor * 100_000 + np.arange(start, start + count)
     return {
         "obs": np.repeat(mark[:, None], 300, axis=1).astype(np.float32),
@@ -29,7 +29,7 @@ def rows(actor: int, start: int, count: int) -> dict[str, npt.NDArray[Any]]:
 
 
 def whole(batch: Any, actors: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> bool:
-    """Whether gathered rows are what :func:`rows` made for these places."""
+    """Return whether gathered rows are what :func:`rows` made for these places."""
     mark = actors * 100_000 + positions
     return bool(
         np.all(batch["obs"] == mark[:, None])
@@ -40,7 +40,7 @@ def whole(batch: Any, actors: npt.NDArray[np.int64], positions: npt.NDArray[np.i
 
 @contextmanager
 def shared(*arguments: Any, **options: Any) -> Iterator[tuple[Ring, str]]:
-    """A ring with a name of its own, and the name."""
+    """Provide a ring with a name of its own, and the name."""
     name = f"test-{uuid.uuid4().hex}"
     ring = Ring(*arguments, name=name, **options)
     try:
@@ -50,14 +50,14 @@ def shared(*arguments: Any, **options: Any) -> Iterator[tuple[Ring, str]]:
 
 
 def start(target: Callable[..., object], *arguments: object) -> Any:
-    """A process that runs a function."""
+    """Start a process that runs a function."""
     process = FORK.Process(target=target, args=arguments, daemon=True)
     process.start()
     return process
 
 
 def kill(process: Any) -> None:
-    """As an operator's kill -9 does."""
+    """Kill a process as an operator's kill -9 does."""
     process.kill()
     process.join()
 

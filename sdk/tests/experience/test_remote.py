@@ -28,7 +28,7 @@ def played(ring: Ring, actor: int, count: int) -> None:
 
 
 def pumped(sender: Sender, receiver: Receiver) -> int:
-    """Until all is answered; how many messages were new."""
+    """Send and receive until all is answered, and return how many messages were new."""
     new = 0
     for _ in range(500):
         sender.pump(0.01)

@@ -27,7 +27,7 @@ Make = Callable[[Ring, np.random.Generator], Sampler]
 
 
 def prioritised(kind: type[Prioritised]) -> Make:
-    """With priorities that differ by a factor of about ten, given through the public door."""
+    """Make samplers of priorities that differ by a factor of about ten, given through the public door."""
 
     def make(ring: Ring, random: np.random.Generator) -> Sampler:
         sampler = kind(ring, random)
@@ -49,7 +49,7 @@ SAMPLERS: dict[str, Make] = {
 
 
 def played(written: tuple[int, ...], following: bool) -> Ring:
-    """A ring of actors that wrote so many steps each, in episodes of 25 or less."""
+    """Make a ring of actors that wrote so many steps each, in episodes of 25 or less."""
     ring = Ring(layout({"x": ()}, following="x" if following else None), ROWS, len(written))
     random = np.random.default_rng(5)
     for actor, steps in enumerate(written):
@@ -70,7 +70,7 @@ RINGS = {"half full": (70,), "full": (120,), "wrapped": (307,), "three actors": 
 
 
 def places(ring: Ring) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Every row that may be drawn, found one by one."""
+    """Find every row that may be drawn, one by one."""
     following = ring.layout.following is not None
     found = [
         (actor, position)
@@ -83,7 +83,7 @@ def places(ring: Ring) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 def counted(sampler: Sampler, ring: Ring) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], int]:
-    """How often each row was drawn, its q(i), and the longest run."""
+    """Count how often each row was drawn; return the counts, q(i) of each, and the longest run."""
     slots = ring.slots(*places(ring))
     counts, chance = np.zeros(ring.actors * ROWS, np.int64), np.zeros(ring.actors * ROWS)
     longest = 1

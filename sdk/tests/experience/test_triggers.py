@@ -197,7 +197,7 @@ def test_time_fires_without_any_arrival_and_does_not_drift() -> None:
 
     class Ticks:
         def receive(self, run: object, source: object) -> None:
-            """Nothing comes."""
+            """Receive nothing: nothing comes."""
 
         def tick(self) -> float | None:
             bound.check(port.now())

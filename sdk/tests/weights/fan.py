@@ -107,7 +107,7 @@ class Fan:
         return self.players[-1]
 
     def step(self) -> None:
-        """What training does: a share of the bits move by one."""
+        """Move a share of the bits by one, as training does."""
         for array in self.model.values():
             flat = array.reshape(-1)
             where = np.flatnonzero(self.random.random(len(flat)) < self.share * self.apart)
@@ -124,7 +124,7 @@ class Fan:
         return self.network.run(self.network.time + seconds, stop)
 
     def settle(self, seconds: float = 60.0, players: list[int] | None = None) -> None:
-        """Until these players, or all, can adopt the newest version; they do, and have its bits."""
+        """Run until these players, or all, can adopt the newest version; they do, and have its bits."""
         chosen = range(len(self.players)) if players is None else players
         newest = self.publisher.version
         done = self.run_fan(seconds, lambda: all(self.players[n]._inbox.have == newest for n in chosen))
@@ -134,7 +134,7 @@ class Fan:
             assert self.players[number].version == newest
 
     def adopt(self, number: int) -> int | None:
-        """A player adopts; what it plays then is what was published under that number."""
+        """Adopt as a player; what it plays then is what was published under that number."""
         version = self.players[number].adopt()
         if version is not None:
             assert sha(self.models[number]) == self.digests[version]

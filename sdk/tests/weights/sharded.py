@@ -25,7 +25,7 @@ def sharded(seed: int) -> torch.nn.Module:
 
 
 def step(model: torch.nn.Module) -> None:
-    """What training does, to a whole module or a sharded one."""
+    """Change a whole module or a sharded one, as training does."""
     with torch.no_grad():
         for tensor in model.parameters():
             tensor.mul_(1.5)

@@ -85,7 +85,7 @@ def _function(node: ast.FunctionDef) -> Signature:
 
 
 def recorded(library: str) -> dict[str, dict[str, Any]]:
-    """What was recorded of a library, by version."""
+    """Return what was recorded of a library, by version."""
     record: dict[str, dict[str, Any]] = json.loads(RECORD.read_text())
     return {name.partition(" ")[2]: found for name, found in record.items() if name.split()[0] == library}
 

@@ -21,7 +21,7 @@ def bits(seed: int, count: int, width: int) -> Bits:
 
 
 def changed(old: Bits, share: float, seed: int, far: float = 0.1) -> Bits:
-    """A version in which this share of elements moved, most by one, some by up to 100, some anywhere."""
+    """Make a version in which this share of elements moved, most by one, some by up to 100, some anywhere."""
     random = np.random.default_rng(seed)
     new = old.copy()
     where = np.flatnonzero(random.random(len(old)) < share)
@@ -35,7 +35,7 @@ def changed(old: Bits, share: float, seed: int, far: float = 0.1) -> Bits:
 
 
 def applied(parts: Iterable[Part], start: Bits, order: int = 0) -> Bits:
-    """The elements after all frames, in any order."""
+    """Return the elements after all frames, in any order."""
     state = start.copy()
     frames = list(parts)
     for number in np.random.default_rng(order).permutation(len(frames)):

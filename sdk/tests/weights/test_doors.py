@@ -32,7 +32,7 @@ def small(seed: int) -> Any:
 
 
 def engines(quantised: bool = False) -> Any:
-    """What an inference engine makes of ``small``: one fused tensor, and a loader of checkpoint names."""
+    """Make of ``small`` what an inference engine does: a fused tensor, a loader of checkpoint names."""
     served = nn.Module()
     served.fused = nn.Parameter(torch.zeros(7, 4))
     served.quant_method = type("Fp8Method" if quantised else "UnquantizedLinearMethod", (), {})()
@@ -55,7 +55,7 @@ def same(served: Any, trained: Any) -> bool:
 
 @pytest.fixture
 def published() -> Any:
-    """A publisher on a real port, and what a player needs."""
+    """Provide a publisher on a real port, and what a player needs."""
     trained = small(1)
     with Publisher("127.0.0.1", trained, multicast=False) as publisher:
         yield publisher, trained, {"where": publisher.address, "layout": publisher.layout}
@@ -63,7 +63,7 @@ def published() -> Any:
 
 @pytest.fixture(params=list(recorded("vllm")))
 def vllm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """vLLM's weight transfer as its wheel has it; ``calls`` are those of its layerwise reload."""
+    """Provide vLLM's weight transfer as its wheel has it; ``calls`` are those of its layerwise reload."""
     found, calls = recorded("vllm")[request.param], []
 
     def initialise(self: Any, config: Any, parallel_config: Any = None, vllm_config: Any = None,
@@ -113,7 +113,7 @@ def vllm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any
 
 
 def _method(methods: Any, body: Any) -> Any:
-    """A class method with the recorded signature of ``register_engine``."""
+    """Make a class method with the recorded signature of ``register_engine``."""
     signature = signature_of(methods["register_engine"])
 
     def call(*args: Any, **options: Any) -> Any:

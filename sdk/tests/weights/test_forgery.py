@@ -20,7 +20,7 @@ KEY = "00112233445566778899aabbccddeeff"
 
 
 def keyed() -> Fan:
-    """A fan of one player under a key, at version 3; what was sent is kept."""
+    """Provide a fan of one player under a key, at version 3; what was sent is kept."""
     fan = Fan(0, values=4000)
     fan.publisher.close()
     fan.engine.seen = []
@@ -33,7 +33,7 @@ def keyed() -> Fan:
 
 
 def frames(fan: Fan) -> list[bytes]:
-    """What the publisher sent."""
+    """Return what the publisher sent."""
     assert fan.engine.seen is not None
     return [datagram for source, _, datagram in fan.engine.seen if source == PUBLISHER]
 
@@ -44,7 +44,7 @@ def give(player: Subscriber, datagram: bytes, source: Address = PUBLISHER) -> No
 
 
 def signed_by(fan: Fan, key: str) -> list[bytes]:
-    """An issue of version 4 as a publisher with this key makes it."""
+    """Make an issue of version 4 as a publisher with this key makes it."""
     other = Fan(0, values=4000)
     other.publisher.close()
     other.engine.seen = []

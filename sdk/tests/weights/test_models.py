@@ -19,7 +19,7 @@ from tests.weights.fan import PUBLISHER, Engine, player_address
 
 
 def carried(published: Source, *played: Source, dtype: str | None = None) -> list[Subscriber]:
-    """Players that have adopted what was published."""
+    """Return players that have adopted what was published."""
     engine = Engine()
     network = VirtualNetwork(engine, epoch=10**18)
     publisher = Publisher("10.0.1.1:20300", published, dtype=dtype, mtu=1500, port=network.port(PUBLISHER))

@@ -97,7 +97,7 @@ def tie(model: Any) -> None:
 
 
 def view(model: Any) -> None:
-    """Both layers' weights are parts of one tensor, and one of them is transposed."""
+    """Make both layers' weights parts of one tensor, and one of them transposed."""
     both = torch.randn(8, 4)
     model.first.weight, model.second.weight = nn.Parameter(both[:4]), nn.Parameter(both[4:].t())
 
@@ -114,7 +114,7 @@ def cast(model: Any) -> None:
 
 
 def offload(model: Any) -> None:
-    """Says what it was when it was made, for ever."""
+    """Let the module say for ever what it was when it was made."""
     held = {name: value.clone() for name, value in model.state_dict().items()}
     model.state_dict = lambda *args, **options: held
 
