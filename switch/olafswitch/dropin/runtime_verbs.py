@@ -48,7 +48,7 @@ class Verbs:
         self._entries: dict[str, list[TableEntry | None]] = {}
         self._nodes: list[list[Replica] | None] = []
         self._members: dict[int, list[int]] = {}
-        """The nodes that each group got here."""
+        """The nodes that each group was given here."""
         self._said: set[str] = set()
         self.verbs: dict[str, tuple[str, int, _Verb]] = {
             "help": ("[VERB]...", 0, self._help),

@@ -1,8 +1,8 @@
-"""A P4_16 program for v1model or XSA, compiled to a shared library (:file:`native/switch_abi.h`).
+"""Compile a P4_16 program for v1model or XSA to a shared library (:file:`native/switch_abi.h`).
 
-preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
-compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
-text, never native code. A process that only runs compiled programs loads nothing of the front end.
+preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is compiled
+twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself: text, never
+native code. A process that only runs compiled programs loads nothing of the front end.
 """
 
 import json
@@ -24,7 +24,7 @@ _HOME = Path(__file__).parent
 _NATIVE = _HOME / "native"
 _FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
 TIME_LIMIT = 600
-"""For one run of the C++ compiler, in seconds."""
+"""The limit for one run of the C++ compiler, in seconds."""
 Progress = Callable[[str], None]
 
 
@@ -34,13 +34,13 @@ class Program:
 
     p4info: p4info_pb2.P4Info
     device_config: bytes
-    """What a P4Runtime client pushes: the preprocessed source."""
+    """The preprocessed source, which a P4Runtime client pushes."""
     library: Path
     cpp: Path
     description: dict[str, Any]
-    """How ids and widths map to places in the library (for :mod:`olafswitch.p4.switch.native`)."""
+    """The places of ids and widths in the library (for :mod:`olafswitch.p4.switch.native`)."""
     fresh: bool
-    """False when it came from the cache."""
+    """False when the program came from the cache."""
 
     @property
     def architecture(self) -> str:
@@ -56,7 +56,7 @@ def compile_program(
     source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None,
     progress: Progress = _quiet, optimize: str = "-O2",
 ) -> Program:  # fmt: skip
-    """The program in ``source``, compiled.
+    """Compile the program in ``source``.
 
     Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
     """
@@ -67,7 +67,7 @@ def compile_program(
 
 
 def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
-    """The P4Info of a preprocessed program, without compiling it.
+    """Return the P4Info of a preprocessed program, without compiling it.
 
     Raises Refused where it is wrong or not supported.
     """
@@ -77,7 +77,7 @@ def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
 
 
 def as_text(info: p4info_pb2.P4Info) -> str:
-    """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
+    """Return the P4Info in protobuf's text format, after the two lines with which p4c begins it."""
     head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
     body: str = text_format.MessageToString(info)
     return head + body
@@ -86,7 +86,7 @@ def as_text(info: p4info_pb2.P4Info) -> str:
 def compile_text(
     text: str, progress: Progress = _quiet, optimize: str = "-O2", file: str = "device_config"
 ) -> Program:
-    """As :func:`compile_program`, of a preprocessed program; ``file`` is what its author calls the whole."""
+    """Compile a preprocessed program as :func:`compile_program` does; ``file`` is its author's name."""
     compiler = cxx()
     key = digest([text, own_digest(), str(compiler), optimize])
     folder, fresh = build_once(
@@ -120,13 +120,13 @@ def _build_library(
 
 @cache
 def own_digest() -> str:
-    """A digest of the compiler's own sources, which changes whenever its output may."""
+    """Return a digest of the compiler's own sources, which changes whenever its output may."""
     files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
     return digest(files)
 
 
 def _build_runtime(compiler: Compiler) -> Path:
-    """The folder with the runtime's object files, the same for all programs."""
+    """Return the folder with the runtime's object files, the same for all programs."""
     sources = sorted(_NATIVE.glob("*.cpp"))
     key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
 

@@ -1,4 +1,4 @@
-"""How P4Runtime's ids and widths map to places in a compiled library."""
+"""Map P4Runtime's ids and widths to places in a compiled library."""
 
 import itertools
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def describe_program(describer: Describer) -> Row:
-    """What :mod:`olafswitch.p4.switch.native` needs to program the library."""
+    """Return what :mod:`olafswitch.p4.switch.native` needs to program the library."""
     ids, inventory = describer.ids, describer.inventory
     places = itertools.count()
     entries = {table: [next(places) for _ in table.entries] for table in describer.program.tables}
@@ -62,7 +62,7 @@ def describe_program(describer: Describer) -> Row:
 
 
 def _user_metadata(program: ir.Program) -> list[Row]:
-    """Name and width of each field next to the pipeline, the most significant first; v1model has none."""
+    """Return name and width of each field of user metadata, the most significant first; v1model has none."""
     return _flatten_fields(program.metadata, "") if program.architecture == "xsa" else []
 
 

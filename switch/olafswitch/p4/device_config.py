@@ -9,16 +9,16 @@ import json
 from google.protobuf.message import DecodeError
 
 _MARK = "olaf_p4_source"
-_WRAPPED = (b"\x08", b"\x12", b"\x1a")  # the keys of P4DeviceConfig's fields; no source text begins so
+_WRAPPED = (b"\x08", b"\x12", b"\x1a")  # the keys of P4DeviceConfig's fields; no source text begins like this
 
 
 def as_json(source: bytes, program: str) -> str:
-    """A preprocessed program as JSON; ``program`` is what its author calls it."""
+    """Return a preprocessed program as JSON; ``program`` is its author's name for it."""
     return json.dumps({"program": program, _MARK: source.decode()}, indent=1, ensure_ascii=False) + "\n"
 
 
 def source_of(device_config: bytes) -> str:
-    """The preprocessed program in a ``device_config``.
+    """Return the preprocessed program in a ``device_config``.
 
     Raises ValueError, in words for people, when it is something else.
     """

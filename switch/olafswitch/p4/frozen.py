@@ -1,4 +1,4 @@
-"""Trees are made of many small classes: each that inherits from Frozen is a frozen dataclass."""
+"""Trees of many small classes: each class that inherits from Frozen is a frozen dataclass."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -14,13 +14,13 @@ class Frozen:
 
 
 def child_nodes(node: Any) -> Iterator[Frozen]:
-    """The nodes directly in a node, in the order of its fields."""
+    """Yield the nodes directly in a node, in the order of its fields."""
     for each in fields(node):
         yield from _nodes_in(getattr(node, each.name))
 
 
 def walk_nodes(node: Frozen) -> Iterator[Frozen]:
-    """The node and all that is in it, each before its own."""
+    """Yield the node and all nodes in it, each before its own."""
     yield node
     for each in child_nodes(node):
         yield from walk_nodes(each)

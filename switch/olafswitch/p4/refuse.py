@@ -1,4 +1,4 @@
-"""How the compiler refuses: the place, the construct's name, and why."""
+"""Refusals of the compiler: the place, the construct's name, and the reason."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""From a preprocessed program to its C++, without a C++ compiler."""
+"""Translate a preprocessed program to C++, without a C++ compiler."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from olafswitch.p4runtime.protocol import p4info_pb2
 
 @dataclass(frozen=True)
 class Translation:
-    """What a program becomes; ``description`` as in :class:`olafswitch.p4.compiler.Program`."""
+    """The results of a program; ``description`` is as in :class:`olafswitch.p4.compiler.Program`."""
 
     cpp: str
     p4info: p4info_pb2.P4Info
@@ -23,7 +23,7 @@ class Translation:
 
 
 def translate_program(text: str, file: str) -> Translation:
-    """C++, P4Info and description of a preprocessed program. Raises as :func:`compile_text` does."""
+    """Return C++, P4Info and description of a preprocessed program. Raises as :func:`compile_text` does."""
     try:
         program = check_program(parse_program(text), file)
         places = Places(program)

@@ -48,7 +48,7 @@ class ServerPort:
         finally:
             os.umask(mask)
         self.address: str = address if self._path else f"{address.rpartition(':')[0]}:{port}"
-        """The address with the port that was chosen for port 0."""
+        """The address, with the chosen port in place of port 0."""
 
     def close(self) -> None:
         """Remove the socket once the server has stopped; may be called twice."""

@@ -15,11 +15,11 @@ from olafswitch.p4.syntax.annotations import control_plane_name
 PACKETS = ("packet_in", "packet_out")
 """The extern objects that may be parameters of blocks."""
 MAX_DEPTH = 64
-"""Nested function calls; more are taken for recursion, which P4 does not have."""
+"""The most nested function calls; more are assumed to be recursion, which P4 does not have."""
 
 
 def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.Parameter]:
-    """The parameters as variables of ``scope``; what is ``in`` or without direction cannot be written."""
+    """Declare the parameters as variables of ``scope``; only ``out`` and ``inout`` ones can be written."""
     made = []
     for param in params:
         type_ = resolve_type(param.type, scope)
@@ -43,7 +43,7 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
 
 
 def make_action(declaration: tree.ActionDeclaration, scope: Scope, path: str, block: ir.Block) -> ir.Action:
-    """The action, checked.
+    """Return the action, checked.
 
     Raises Refused where its parameters' order or its body breaks a rule.
     """
@@ -80,7 +80,7 @@ def _is_plain_type(type_: t.Type) -> bool:
 def make_function(
     declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos
 ) -> ir.Function:
-    """The function for these type arguments, checked once."""
+    """Return the function for these type arguments, checked once."""
     unit = scope.unit
     key = (id(declaration), types)
     if key in unit.functions:

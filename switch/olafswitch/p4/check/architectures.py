@@ -13,7 +13,7 @@ class Architecture:
     """One architecture; its declarations are in ``include/NAME.p4``."""
 
     name: str
-    """As P4Info writes it."""
+    """The name that P4Info writes."""
     package: str
     parts: tuple[str, ...]
     """Names for the package's blocks, in the order of its parameters."""
@@ -46,13 +46,13 @@ ARCHITECTURES: Mapping[str, Architecture] = {each.package: each for each in (V1M
 
 
 def package_name(main: tree.Instance) -> str:
-    """The package that ``main`` instantiates; empty where its type has no name."""
+    """Return the package that ``main`` instantiates; empty where its type has no name."""
     base = main.type.base if isinstance(main.type, tree.Specialized) else main.type
     return base.name if isinstance(base, tree.NamedType) else ""
 
 
 def architecture_of(declarations: Sequence[tree.Declared]) -> Architecture:
-    """The architecture of a program's ``main``; v1model where that names none."""
+    """Return the architecture that a program's ``main`` names, else v1model."""
     for node in declarations:
         if isinstance(node, tree.Instance) and node.name == "main":
             return ARCHITECTURES.get(package_name(node), V1MODEL)

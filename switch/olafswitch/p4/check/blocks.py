@@ -17,16 +17,16 @@ from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.annotations import control_plane_name
 
 MAX_DEPTH = 32
-"""Nested blocks; more are taken for a block that contains itself."""
+"""The most nested blocks; more are assumed to be a block that contains itself."""
 Argument = ir.Instance | ir.Block | Value
-"""What a constructor's parameter means."""
+"""The meaning of a constructor's parameter."""
 
 
 def instantiate_block(
     declaration: tree.Parser | tree.Control, args: tuple[tree.Argument, ...] | Mapping[str, Argument],
     scope: Scope, name: str, annotations: tree.Annotations, pos: Pos, path: str | None = None,
 ) -> ir.Block:  # fmt: skip
-    """An instance named ``name`` of a parser or control; ``args`` are written ones, or meanings by name.
+    """Return an instance of a parser or control; ``args`` are as written, or meanings by name.
 
     Raises Refused where its constructor's arguments or its body do not fit.
     """
@@ -85,7 +85,7 @@ def _bind_constructor(
 def object_argument(
     node: tree.Expr, scope: Scope, name: str, path: str | None = None, of_package: bool = False
 ) -> ir.Instance | ir.Block:
-    """The extern object, parser or control that a constructor's argument names or makes."""
+    """Return the extern object, parser or control that a constructor's argument names or makes."""
     if isinstance(node, tree.Name):
         entity = scope.look_up(node.name, node.pos, node.top_level)
         if isinstance(entity, ir.Instance | ir.Block):
@@ -138,7 +138,7 @@ def _declare_local(item: tree.Declared, scope: Scope, block: ir.Block, frame: Fr
 
 
 def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.Block:
-    """The instance that ``Type(args) name;`` declares in a block or at top level."""
+    """Return the instance that ``Type(args) name;`` declares in a block or at top level."""
     if item.initializer is not None:
         raise Refused(item.pos, f"instance {item.name}", "an initializer is not supported")
     type_ = resolve_type(item.type, scope)

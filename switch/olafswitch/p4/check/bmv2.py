@@ -1,4 +1,4 @@
-"""Constructs that p4c or BMv2 understand otherwise: a program that has them behaves differently there."""
+"""Constructs that p4c or BMv2 understand otherwise: a program with one behaves differently there."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _WIDE_RANGE = 32
 
 
 def find_differences(program: ir.Program) -> list[tuple[Pos, str]]:
-    """Return the places of such constructs, each kind once, with what p4c 1.2.5 and BMv2 1.15 do there."""
+    """Return the places of such constructs, each kind once, with what p4c 1.2.5 and BMv2 1.15 do."""
     kinds = [_find_loops, _find_zero_masks, _find_wide_ranges]
     if _reads_error(program):
         kinds += [_find_unmatched, _find_unused_lookahead]
@@ -62,7 +62,7 @@ def _find_unmatched(block: ir.Block) -> Iterator[tuple[Pos, str]]:
 
 
 def _takes_all(transition: ir.Transition) -> bool:
-    """Whether a case is a default, or every value of the only subject has a case."""
+    """Return whether a case is a default, or every value of the only subject has a case."""
     rows = [[each.match for each in case.sets] for case in transition.cases if isinstance(case.sets, tuple)]
     if any(all(match is not None and match.value is None for match in row) for row in rows):
         return True

@@ -22,7 +22,7 @@ _P = TypeVar("_P", tree.Parameter, ir.Parameter)
 
 @as_written.register
 def check_call(node: tree.Call, scope: Scope, _: t.Type = t.ANY) -> ir.Expr:
-    """A call and its result's type.
+    """Return a checked call, with its result's type.
 
     Raises Refused where the arguments do not fit, or the call is not allowed in this place.
     """
@@ -214,7 +214,7 @@ def _extern_method(node: tree.Call, method: str, type_: t.Extern, instance: ir.I
 
 
 def _order_operands(made: ir.ExternCall, scope: Scope) -> ir.Expr:
-    """The call with operands that have effects in temporaries, so that no extern depends on their order."""
+    """Return the call with operands that have effects in temporaries, so that their order is fixed."""
     if not any(has_effects(arg.value) for arg in made.args) or len(made.args) < 2:
         return made
     before: list[ir.Declare] = []
@@ -238,7 +238,7 @@ def _order_operands(made: ir.ExternCall, scope: Scope) -> ir.Expr:
 
 
 def local_action(declaration: tree.ActionDeclaration, scope: Scope, pos: Pos) -> ir.Action:
-    """The enclosing control's own copy of an action declared outside of any control."""
+    """Return the enclosing control's own copy of an action declared outside of any control."""
     block = scope.frame.block
     if block is None:
         raise Refused(pos, declaration.name, "actions can be called from controls only")
@@ -249,14 +249,14 @@ def local_action(declaration: tree.ActionDeclaration, scope: Scope, pos: Pos) ->
 
 
 def _is_required(param: Parameter) -> bool:
-    """Whether it must have an argument."""
+    """Return whether the parameter must have an argument."""
     return param.default is None and not find_annotation(param.annotations, "optional")
 
 
 def pair_arguments(
     params: Sequence[_P], args: Sequence[tree.Argument], what: str, pos: Pos
 ) -> list[tuple[_P, tree.Argument | None]]:
-    """Each parameter with its argument; None where the default is used.
+    """Return each parameter with its argument; None where the default is used.
 
     Raises Refused when they do not fit.
     """
@@ -278,7 +278,7 @@ def pair_arguments(
 
 
 def bind_to(params: Sequence[ir.Parameter], node: tree.Call, what: str, scope: Scope) -> tuple[ir.Arg, ...]:
-    """The checked arguments of an action, a parser or a control; raises Refused as :func:`bind`."""
+    """Return the checked arguments of an action, a parser or a control. Raises Refused."""
     return bind_arguments(params, node, what, [param.type for param in params], {}, scope)
 
 
@@ -290,7 +290,7 @@ def bind_arguments(
     bindings: dict[t.Variable, t.Type],
     scope: Scope,
 ) -> tuple[ir.Arg, ...]:
-    """The checked arguments, in the parameters' order; ``bindings`` gets the type parameters.
+    """Return the checked arguments in the parameters' order; ``bindings`` gets the type parameters.
 
     Raises Refused where an argument has the wrong type or cannot be written.
     """
@@ -338,7 +338,7 @@ def make_instance(
     type_: t.Extern, args: tuple[tree.Argument, ...], scope: Scope, name: str,
     annotations: tree.Annotations, pos: Pos,
 ) -> ir.Instance:  # fmt: skip
-    """An extern object with constant constructor arguments.
+    """Return an extern object with constant constructor arguments.
 
     Raises Refused when the architecture has no such extern or its arguments are not constant.
     """

@@ -8,7 +8,7 @@ from olafswitch.p4.refuse import Pos, Refused
 
 
 def coerce_to(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
-    """``expr`` as a value of ``want``, where the language converts implicitly.
+    """Return ``expr`` as a value of ``want``, where the language converts implicitly.
 
     Raises Refused where it does not.
     """
@@ -42,8 +42,8 @@ def coerce_to(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
 
 
 def coerce_initial(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
-    """As :func:`coerce`, for the value of a declaration or assignment: there a number needs no cast to a
-    ``type`` of numbers."""
+    """Return ``expr`` as :func:`coerce_to` does, for the value of a declaration or assignment, where a number
+    needs no cast to a ``type`` of numbers."""
     base = t.unwrap_type(want)
     if expr.type == t.INTEGER and isinstance(expr, ir.Const) and isinstance(base, t.Bit):
         return ir.Const(want, mask_value(int(expr.value), base))
@@ -51,7 +51,7 @@ def coerce_initial(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
 
 
 def _relabel_type(expr: ir.Expr, type_: t.Type) -> ir.Expr:
-    """The same bits under another type."""
+    """Return the same bits under another type."""
     if isinstance(expr, ir.Const):
         return ir.Const(type_, expr.value)
     return ir.Cast(type_, expr)
@@ -62,7 +62,7 @@ def _as_tuple(made: ir.Make) -> ir.Make:
 
 
 def _written_order(expr: ir.Expr, have: t.Tuple, want: t.Type) -> tuple[int, ...]:
-    """The order of evaluation of the parts of ``want``: that in which ``expr`` was written."""
+    """Return the order in which the parts of ``want`` are evaluated: that in which ``expr`` has them."""
     if not isinstance(expr, ir.Make):
         return ()
     size, order = len(expr.parts), expr.order
@@ -76,7 +76,7 @@ def _written_order(expr: ir.Expr, have: t.Tuple, want: t.Type) -> tuple[int, ...
 
 
 def _convert_parts(expr: ir.Expr, have: t.Tuple, want: t.Type, pos: Pos) -> tuple[ir.Expr, ...] | None:
-    """The tuple's items as the parts of ``want``; None when it has no parts."""
+    """Return the tuple's items as the parts of ``want``; None when ``want`` has no parts."""
     if isinstance(expr, ir.Make):
         given = list(expr.parts)
     else:
@@ -118,7 +118,7 @@ def _by_name(
 
 
 def cast_to(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
-    """``(want) expr``.
+    """Return ``(want) expr``.
 
     Raises Refused where the language has no such cast.
     """

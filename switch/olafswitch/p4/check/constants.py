@@ -5,13 +5,13 @@ from olafswitch.p4.refuse import Pos, Refused
 
 
 def mask_value(value: int, type_: t.Type) -> int:
-    """``value`` as the type stores it: unsigned, cut to its width; unchanged for the unbounded ``int``."""
+    """Return ``value`` as the type stores it: unsigned, cut to its width; a plain ``int`` is unchanged."""
     base = t.strip_type(type_)
     return value & ((1 << base.width) - 1) if isinstance(base, t.Bit) else value
 
 
 def sign_value(value: int, type_: t.Type) -> int:
-    """The number that the stored bits represent."""
+    """Return the number that the stored bits represent."""
     base = t.strip_type(type_)
     if isinstance(base, t.Bit) and base.signed and value >> (base.width - 1):
         return value - (1 << base.width)
@@ -26,7 +26,7 @@ def _saturate_value(value: int, base: t.Bit) -> int:
 
 
 def compute_binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
-    """The stored result of an operation on ``type_``; a shift's right operand is a plain number."""
+    """Return the stored result of an operation on ``type_``; a shift's right operand is a plain number."""
     base = t.strip_type(type_)
     a, b = sign_value(left, type_), sign_value(right, type_) if op not in ("<<", ">>") else right
     match op:

@@ -11,11 +11,11 @@ from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.annotations import given_number
 
 _TOP = 1 << 30
-"""Above every priority in a program in which smaller priorities win."""
+"""A priority above every priority in a program in which smaller priorities win."""
 
 
 def key_items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
-    """A key set's parts, one per field."""
+    """Return a key set's parts, one for each field."""
     match keys:
         case tree.KeyTuple(items=parts) | tree.ListOf(items=parts):
             return parts
@@ -27,7 +27,7 @@ def _constant_number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
 
 
 def check_match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
-    """One field's match.
+    """Return the match of one field.
 
     Raises Refused when it is not constant, or the type does not fit.
     """
@@ -51,7 +51,7 @@ def check_match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
 def action_call(
     node: tree.Expr, actions: Sequence[ir.TableAction], scope: Scope, table: str
 ) -> tuple[int, tuple[int, ...]]:
-    """The index of the action that ``node`` calls, and the data it is called with."""
+    """Return the index of the action that ``node`` calls, and the data that it is called with."""
     call = node if isinstance(node, tree.Call) else tree.Call(node.pos, node, (), ())
     if not isinstance(call.callee, tree.Name):
         raise Refused(node.pos, f"table {table}", "an action is needed here")
@@ -63,7 +63,7 @@ def action_call(
 
 
 def _check_data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
-    """The control plane's part of the arguments; arguments that the table binds must be the same."""
+    """Return the control plane's arguments; arguments that the table binds must be as in the table."""
     params = entry.action.params
     named = {arg.name: arg for arg in call.args if arg.name}
     if len(call.args) != len(params) or (named and named.keys() != {param.name for param in params}):
@@ -106,7 +106,7 @@ def check_entries(
     nodes: Sequence[tree.Entry], const: bool, keys: Sequence[ir.Key], actions: Sequence[ir.TableAction],
     properties: dict[str, tree.Property], scope: Scope, table: str,
 ) -> list[ir.Entry]:  # fmt: skip
-    """All entries, each with its priority (0 where match kinds alone decide).
+    """Return all entries, each with its priority (0 where match kinds alone decide).
 
     Raises Refused where one does not fit the table's key or actions.
     """
@@ -143,7 +143,7 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
 def _assign_priorities(
     nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope
 ) -> list[int]:
-    """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
+    """Return priorities as written or derived from the entry before (P4_16 §14.2.1.4); the largest wins."""
     annotated = [given_number(node.annotations, "priority") for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]

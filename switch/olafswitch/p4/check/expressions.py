@@ -1,4 +1,4 @@
-"""Expressions, checked; calls, which contain them and are contained in them, in :mod:`calls`."""
+"""Check expressions; :mod:`calls` checks calls, which contain expressions and are contained in them."""
 
 from functools import singledispatch
 
@@ -14,7 +14,7 @@ from olafswitch.p4.syntax import tree
 
 
 def check_expression(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
-    """The expression with its type, converted to ``want`` where that is given.
+    """Return the expression with its type, converted to ``want`` where that is given.
 
     Raises Refused where it does not fit the language, or needs what Olaf does not support.
     """
@@ -22,18 +22,18 @@ def check_expression(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.
 
 
 def check_initial(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
-    """As :func:`check`, for the value of a declaration or assignment."""
+    """Return the expression as :func:`check_expression` does, as a declaration's or assignment's value."""
     return coerce_initial(as_written(node, scope, want), want, node.pos)
 
 
 def constant_int(node: tree.Expr, scope: Scope, what: str) -> int:
-    """A number known at compile time; raises Refused otherwise."""
+    """Return a number known at compile time; raises Refused for any other expression."""
     expr = check_constant(node, scope, what)
     return constants.sign_value(int(expr.value), expr.type)
 
 
 def check_constant(node: tree.Expr, scope: Scope, what: str, want: t.Type = t.ANY) -> ir.Const:
-    """A number or bool known at compile time; raises Refused otherwise."""
+    """Return a number or bool known at compile time; raises Refused for any other expression."""
     expr = check_expression(node, scope, want)
     if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
         raise Refused(node.pos, what, "must be known at compile time")
@@ -42,7 +42,7 @@ def check_constant(node: tree.Expr, scope: Scope, what: str, want: t.Type = t.AN
 
 @singledispatch
 def as_written(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
-    """The expression with a type of its own, which ``want`` may decide but to which it is not converted.
+    """Return the expression with its own type, which ``want`` may decide without a conversion to it.
 
     Raises Refused.
     """
@@ -194,7 +194,7 @@ def _check_slice(node: tree.Slice, scope: Scope) -> ir.Expr:
 
 
 def constant_or_none(node: tree.Expr, scope: Scope) -> int | None:
-    """The number when it is known at compile time."""
+    """Return the number when it is known at compile time, else None."""
     expr = check_expression(node, scope)
     return int(expr.value) if isinstance(expr, ir.Const) and not isinstance(expr.value, str) else None
 
@@ -218,7 +218,7 @@ def _check_mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
 
 
 def check_writable(node: tree.Expr, scope: Scope) -> ir.Expr:
-    """An expression that can be assigned to.
+    """Return an expression that can be assigned to.
 
     Raises Refused when it cannot, with the reason.
     """
@@ -274,7 +274,7 @@ def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.MemberExpression, scop
 
 
 def _bit_slice(base: ir.Expr, high: int, low: int, pos: Pos) -> ir.Expr:
-    """``base[high:low]``."""
+    """Return ``base[high:low]``."""
     type_ = t.strip_type(base.type)
     if not 0 <= low <= high:
         raise Refused(pos, "slice", f"[{high}:{low}] is empty or negative")

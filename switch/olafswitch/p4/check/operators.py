@@ -12,7 +12,7 @@ _ORDER = ("<", "<=", ">", ">=")
 
 
 def make_unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
-    """``op operand``; raises Refused where the type has no such operator."""
+    """Return ``op operand``; raises Refused where the type has no such operator."""
     type_ = operand.type
     if op == "!":
         if t.strip_type(type_) != t.BOOL:
@@ -37,14 +37,14 @@ def make_unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
 
 
 def as_number(expr: ir.Expr) -> ir.Expr:
-    """A member of a serializable enumeration as its number."""
+    """Return a member of a serializable enumeration as its number, and any other expression unchanged."""
     if isinstance(expr.type, t.Enum) and expr.type.underlying is not None:
         return coerce_to(expr, expr.type.underlying, Pos("", 1, 1))
     return expr
 
 
 def make_binary(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
-    """``left op right``; raises Refused where the types do not fit the operator."""
+    """Return ``left op right``; raises Refused where the types do not fit the operator."""
     if op in ("&&", "||"):
         return _make_logical(op, left, right, pos)
     if op in ("==", "!="):
@@ -94,7 +94,7 @@ def _make_equality(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
 
 
 def _unify_sides(left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
-    """Both sides of an equality under one type."""
+    """Return both sides of an equality under one type."""
     soft = (t.INTEGER, t.DOTS, t.INVALID)
     if left.type in soft or isinstance(left.type, t.Tuple):
         return coerce_to(left, t.strip_type(right.type) if left.type == t.INTEGER else right.type, pos), (
@@ -109,7 +109,7 @@ def _unify_sides(left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.E
 
 
 def _align_sides(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
-    """Two numbers of one type."""
+    """Return two numbers, converted to one type."""
     if t.is_exact(left.type) or t.is_exact(right.type):
         return _as_exact(op, left, right, pos)
     if left.type == t.INTEGER and isinstance(right.type, t.Bit):
@@ -125,7 +125,7 @@ def _align_sides(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.E
 
 
 def _as_exact(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
-    """Give both sides the type of the one with a width, or the width that the exact result needs."""
+    """Give both sides the type of the side that has a width, or the width that the exact result needs."""
     widths = []
     for side in (left, right):
         if side.type == t.INTEGER and isinstance(side, ir.Const):

@@ -15,7 +15,7 @@ _ENDS = ("accept", "reject")
 
 
 def make_states(declaration: tree.Parser, scope: Scope) -> list[ir.State]:
-    """The states, ``start`` first.
+    """Return the states, ``start`` first.
 
     Raises Refused where a transition's target does not exist or a select's case does not fit.
     """
@@ -52,7 +52,7 @@ def _check_transition(state: tree.StateDeclaration, scope: Scope, states: set[st
 
 
 def _only_default(node: tree.Transition) -> str:
-    """The target of ``select()`` without subjects."""
+    """Return the target of ``select()`` without subjects."""
     for case in node.cases:
         if not isinstance(case.keys, tree.Anything):
             break

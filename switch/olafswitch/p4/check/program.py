@@ -31,7 +31,7 @@ _ON_DEMAND = OnDemand(constant_int, make_function, _own_action, _instantiate_dir
 
 
 def check_program(declarations: tree.Program, file: str) -> ir.Program:
-    """The program, checked and instantiated from ``main``; ``file`` is what its author calls the whole.
+    """Return the program, checked and instantiated from ``main``; ``file`` is its author's name for it.
 
     Raises Refused at the first thing that is wrong or not supported.
     """
@@ -52,7 +52,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
 
 def constant_value(node: tree.Expr) -> int | bool | str:
-    """The value of an expression without names; raises Refused where it has none at compile time."""
+    """Return the value of an expression without names; raises Refused where it is not constant."""
     value = check_expression(node, Scope(Unit(_ON_DEMAND)))
     if not isinstance(value, ir.Const):
         raise Refused(node.pos, "expression", "must be known at compile time")
@@ -170,7 +170,7 @@ def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
 def _match_package(
     package: tree.BlockType, blocks: dict[str, ir.Block], scope: Scope, pos: Pos
 ) -> tuple[t.Type, t.Type]:
-    """The types bound to the package's H and M; raises Refused when a block's parameters do not fit."""
+    """Return the package's types H and M; raises Refused when a block's parameters do not fit."""
     bindings: dict[t.Variable, t.Type] = {}
     h, m = t.Variable("H", "package"), t.Variable("M", "package")
     for param, block in zip(package.params, blocks.values(), strict=True):

@@ -19,7 +19,7 @@ class Value:
     expr: ir.Expr
     writable: bool = True
     why: str = ""
-    """Why it cannot be written."""
+    """The reason why it cannot be written."""
     base: int = 10
     """The base in which a constant number was written."""
 
@@ -47,8 +47,8 @@ Entity = (
     | tree.Control
     | ir.ValueSet
 )
-"""What a name may mean. An action that is declared outside of any control is a declaration: each control that
-uses it has its own. So is a parser or control that can be instantiated."""
+"""The meaning of a name. An action declared outside of any control, and a parser or control that can be
+instantiated, are declarations: each control that uses one has its own copy."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class OnDemand:
 
 @dataclass
 class Unit:
-    """Holds what the whole program shares while it is checked."""
+    """The state that the whole program shares while it is checked."""
 
     on_demand: OnDemand
     architecture: Architecture = V1MODEL
@@ -88,10 +88,10 @@ class Unit:
     structs: list[t.Struct] = field(default_factory=list)
     serial: int = 0
     depth: int = 0
-    """How many functions and blocks are being made inside each other."""
+    """The number of functions and blocks that are being made inside each other."""
 
     def unique(self, name: str) -> str:
-        """A valid C++ name that is unique in the program."""
+        """Return a valid C++ name that is unique in the program."""
         self.serial += 1
         clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
         return f"{clean}_{self.serial}"
@@ -108,7 +108,7 @@ class Frame:
     exits: bool = False
     loops: int = 0
     pipe: str = ""
-    """For a block of the package: which one."""
+    """The part of the package that a block is."""
 
 
 class Scope:
@@ -130,7 +130,7 @@ class Scope:
         return scope
 
     def find(self, name: str) -> Entity | None:
-        """The meaning of the name in the innermost scope that declares it; None when no scope does."""
+        """Return the meaning of the name in the innermost scope that declares it; None when no scope does."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope._names:

@@ -1,4 +1,4 @@
-"""Statements, checked; declarations of variables and constants among them."""
+"""Check statements, with declarations of variables and constants."""
 
 from collections.abc import Callable
 
@@ -16,14 +16,14 @@ from olafswitch.p4.syntax import tree
 
 
 def check_block(node: tree.BlockStatement, scope: Scope) -> ir.Body:
-    """A block's statements in a scope of their own."""
+    """Return a block's statements, checked in their own scope."""
     inner = scope.inner()
     made = tuple(check_statement(statement, inner) for statement in node.statements)
     return ir.Body(made, tuple(statement.pos for statement in node.statements))
 
 
 def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
-    """One statement.
+    """Return one statement, checked.
 
     Raises Refused where a type, a name or the place does not fit.
     """
@@ -200,7 +200,7 @@ def _value_label(type_: t.Type, scope: Scope) -> Callable[[tree.Expr], int]:
 
 
 def _check_loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
-    """A loop, whose body may ``break`` and ``continue``."""
+    """Return a loop, whose body may ``break`` and ``continue``."""
     if scope.frame.kind in ("parser", "state"):
         raise Refused(node.pos, "for", "not allowed in parsers")
     inner = scope.inner()
@@ -251,7 +251,7 @@ def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
 
 
 def _for_in_range(node: tree.ForIn, bounds: tree.Between, variable: ir.Local, scope: Scope) -> ir.Statement:
-    """Low to high, both included; a counter one bit wider than the variable cannot wrap."""
+    """Return a loop from low to high, both included; a counter 1 bit wider than the variable cannot wrap."""
     type_ = variable.type
     base = t.strip_type(type_)
     if not isinstance(base, t.Bit):

@@ -1,4 +1,4 @@
-"""Tables: key, actions, default action, entries, and what is attached to them."""
+"""Check tables: key, actions, default action, entries, and attached externs."""
 
 from olafswitch.p4.check.calls import local_action, make_instance
 from olafswitch.p4.check.entries import action_call, check_entries
@@ -16,7 +16,7 @@ DEFAULT_SIZE = 1024
 
 
 def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir.Table:
-    """The table, checked.
+    """Return the table, checked.
 
     Raises Refused at the property that the architecture does not have or that does not fit.
     """
@@ -152,7 +152,7 @@ def _check_entries(node: tree.Property) -> list[tree.Entry]:
 
 
 def _check_size(node: tree.Property | None, entries: int, scope: Scope) -> int:
-    """The number of entries that fit; as in p4c, none given and 0 mean the default."""
+    """Return the number of entries that fit; as in p4c, no size and 0 mean the default."""
     if node is None:
         return max(DEFAULT_SIZE, entries)
     assert not isinstance(node.value, tuple)
@@ -170,7 +170,7 @@ def _check_flag(node: tree.Property | None, scope: Scope) -> bool:
 
 
 def _named_instance(node: tree.Property, scope: Scope) -> ir.Instance:
-    """An extern object by its name, or made in place."""
+    """Return an extern object that is named, or made in place."""
     if isinstance(node.value, tree.Name):
         entity = scope.look_up(node.value.name, node.value.pos)
         if isinstance(entity, ir.Instance):
@@ -214,7 +214,7 @@ def _find_profile(node: tree.Property | None, scope: Scope) -> ir.Instance | Non
 
 
 def _key_name(item: tree.KeyElement, scope: Scope) -> str:
-    """The control plane's name of a key; raises Refused when only ``@name`` could give one."""
+    """Return the control plane's name of a key; raises Refused when only ``@name`` could give one."""
     if find_annotation(item.annotations, "name"):
         return control_plane_name("", "", item.annotations)
     name = _key_text(item.value, scope)
@@ -224,7 +224,7 @@ def _key_name(item: tree.KeyElement, scope: Scope) -> str:
 
 
 def _key_text(node: tree.Expr, scope: Scope) -> str:
-    """The expression as a name; empty when it has none."""
+    """Return the expression as a name; empty when it has none."""
     match node:
         case tree.Number():
             return literals.write_number(node)
@@ -257,7 +257,7 @@ def _join_names(form: str, *parts: str) -> str:
 
 
 def _check_table_constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
-    """A compile-time number, in the base of its declaration; empty for anything else."""
+    """Return a compile-time number, in the base of its declaration; empty for anything else."""
     entity = scope.find(node.name) if isinstance(node, tree.Name) else None
     if isinstance(node, tree.Name) and not isinstance(entity, Value):
         return ""
@@ -269,7 +269,7 @@ def _check_table_constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
 
 
 def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
-    """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
+    """Return a field's name, or that of its ``@name``; after a dot it replaces the whole path."""
     type_ = t.unwrap_type(check_expression(base, scope).type)
     declaration = type_.declaration if isinstance(type_, t.Struct) else None
     for member in declaration.fields if declaration else ():

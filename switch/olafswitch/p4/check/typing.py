@@ -1,4 +1,4 @@
-"""Types as written, resolved; and type parameters inferred from arguments."""
+"""Resolve types as written, and infer type parameters from arguments."""
 
 from olafswitch.p4.check.scope import Generic, Scope
 from olafswitch.p4.ir import types as t
@@ -14,7 +14,7 @@ MAX_STACK = 1024
 
 
 def resolve_type(node: tree.Type, scope: Scope) -> t.Type:
-    """The type that ``node`` names in ``scope``.
+    """Return the type that ``node`` names in ``scope``.
 
     Raises Refused where a name is not a type, or a width or size is not a positive constant.
     """
@@ -69,7 +69,7 @@ def _resolve_named(node: tree.NamedType, scope: Scope) -> t.Type:
 
 
 def specialize_type(declaration: Generic, args: tuple[t.Type, ...], scope: Scope, pos: Pos) -> t.Type:
-    """The type that a generic declaration makes of ``args``."""
+    """Return the type that a generic declaration makes of ``args``."""
     params = declaration.type_params
     if len(params) != len(args):
         raise Refused(pos, declaration.name, f"takes {len(params)} type arguments, not {len(args)}")
@@ -87,7 +87,7 @@ def specialize_type(declaration: Generic, args: tuple[t.Type, ...], scope: Scope
 
 
 def make_struct(declaration: tree.StructLike, name: str, scope: Scope) -> t.Struct:
-    """A struct, header or header union with its fields resolved and checked."""
+    """Return a struct, header or header union with its fields resolved and checked."""
     fields: dict[str, t.Type] = {}
     lists = []
     for member in declaration.fields:
@@ -101,7 +101,7 @@ def make_struct(declaration: tree.StructLike, name: str, scope: Scope) -> t.Stru
 
 
 def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
-    """The numbers of ``@field_list(1, Lists.mine)``."""
+    """Return the numbers of ``@field_list(1, Lists.mine)``."""
     numbers = []
     for annotation in annotations:
         if annotation.name != "field_list":

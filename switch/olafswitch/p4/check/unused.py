@@ -1,4 +1,4 @@
-"""Functions, actions, parsers and controls that nothing uses: checked as p4c checks them, and left out."""
+"""Check functions, actions, parsers and controls that nothing uses, as p4c does, and leave them out."""
 
 from olafswitch.p4.check.actions import make_action, make_function
 from olafswitch.p4.check.blocks import Argument, instantiate_block
@@ -10,10 +10,10 @@ from olafswitch.p4.syntax import tree
 
 
 def check_unused(declarations: tree.Program, scope: Scope) -> None:
-    """Check what the instances of ``main`` did not need; ``scope`` is the one at top level.
+    """Check declarations that the instances of ``main`` do not need; ``scope`` is at top level.
 
-    What this adds to the unit comes after the program was assembled, and belongs to no program.
-    Raises Refused at the first thing that is wrong or not supported.
+    This adds to the unit only after the program was assembled, so the additions belong to no program. Raises
+    Refused at the first thing that is wrong or not supported.
     """
     unit = scope.unit
     functions = {declaration for declaration, _ in unit.functions}
@@ -34,7 +34,7 @@ def check_unused(declarations: tree.Program, scope: Scope) -> None:
 
 
 def _stand_ins(node: tree.Parser | tree.Control, scope: Scope) -> dict[str, Argument] | None:
-    """Arguments for the constructor; None where it takes a parser or control, whose body is not known."""
+    """Return arguments for the constructor; None where it takes a parser or control of unknown body."""
     made: dict[str, Argument] = {}
     for param in node.constructor:
         type_ = resolve_type(param.type, scope)
@@ -51,6 +51,6 @@ def _stand_ins(node: tree.Parser | tree.Control, scope: Scope) -> dict[str, Argu
 
 
 def _find_some(type_: t.Type) -> int | bool:
-    """A value that every width and every enumeration has, and that can divide."""
+    """Return a value that every width and every enumeration has, and that is a valid divisor."""
     base = t.strip_type(type_)
     return base.members[0][1] if isinstance(base, t.Enum) and base.members else base == t.BOOL or 1

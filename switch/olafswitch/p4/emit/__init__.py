@@ -1,1 +1,1 @@
-"""From checked program to C++ over the headers of :file:`olafswitch/p4/native`."""
+"""Write a checked program as C++ over the headers of :file:`olafswitch/p4/native`."""

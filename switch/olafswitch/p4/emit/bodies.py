@@ -1,4 +1,4 @@
-"""Statements and calls as C++."""
+"""Write statements and calls as C++."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,10 +11,10 @@ from olafswitch.p4.ir.walk import has_effects, pin_indices
 
 
 class BodyWriter:
-    """The code of one function, action, control or parser.
+    """A writer of the code of one function, action, control or parser.
 
-    ``extern`` writes a call of an extern and gives its result; ``leave`` is how the code returns early, and
-    ``fail`` how a parser ends with an error.
+    ``extern`` writes a call of an extern and returns its result; ``leave`` is the C++ that returns early, and
+    ``fail`` that with which a parser ends with an error.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class BodyWriter:
         self._loops: list[str] = []
 
     def fail_if(self, condition: str, error: str) -> None:
-        """In a parser: stop with an error."""
+        """Write a test that ends the parser with an error."""
         code = self.places.error(error)
         self.w.line(f"if (__builtin_expect({condition}, 0)) {{ x.error = {code}; {self.fail} }}")
 
@@ -110,13 +110,13 @@ class BodyWriter:
         self.assign(target, self.e.value(value))
 
     def pin(self, target: ir.Expr) -> ir.Expr:
-        """The target with its indices evaluated now."""
+        """Return the target with its indices evaluated at this place of the code."""
         return pin_indices(
             target, lambda index: ir.Local(index.type, self.e.keep(self.e.value(index), index.type))
         )
 
     def assign(self, target: ir.Expr, value: str) -> None:
-        """Write a C++ value to a P4 place."""
+        """Write the assignment of a C++ value to a P4 place."""
         self._change_header(target)
         match target:
             case ir.Slice(base=ir.Slice() as inner, high=high, low=low):
@@ -145,7 +145,7 @@ class BodyWriter:
                 self.w.line(f"{self.e.value(target)} = {value};")
 
     def _change_header(self, target: ir.Expr) -> None:
-        """Say that the header which ``target`` is a field of no longer has the bytes that came in."""
+        """Write that the header of which ``target`` is a field no longer has the bytes that came in."""
         while isinstance(target, ir.Slice | ir.WindowSlice | ir.Cast):
             target = target.operand if isinstance(target, ir.Cast) else target.base
         while isinstance(target, ir.Field | ir.Element):
@@ -155,14 +155,14 @@ class BodyWriter:
                 self.w.line(f"{self.e.value(target)}.changed = true;")
 
     def only(self, union: str, type_: t.Type, name: str) -> str:
-        """Statements that make all members of a union but one invalid."""
+        """Return statements that make all members of a union but one invalid."""
         others = [field for field, _ in type_fields(type_) if field != f"f_{name}"]
         return " ".join(f"{union}.{field}.v = false;" for field in others)
 
     # --- calls
 
     def call(self, node: ir.Expr) -> str:
-        """Make a call, in statements; its result as a C++ expression."""
+        """Write a call as statements and return its result as a C++ expression."""
         match node:
             case ir.Call():
                 return self._call(node)
@@ -203,7 +203,7 @@ class BodyWriter:
     def arguments(
         self, args: Sequence[ir.Arg], always_copy: bool, by_reference: bool = False
     ) -> tuple[list[str], list[tuple[ir.Expr, str]]]:
-        """C++ arguments, and what is to be copied back afterwards.
+        """Return C++ arguments, and what must be copied back after the call.
 
         Copies are made where a reference would show: where places overlap, or are not C++ lvalues.
         """
@@ -283,7 +283,7 @@ def _root_name(expr: ir.Expr | None) -> str:
 
 
 def _is_addressable(expr: ir.Expr) -> bool:
-    """Whether C++ can refer to it as it is."""
+    """Return whether C++ can refer to the expression as it is."""
     match expr:
         case ir.Local():
             return True

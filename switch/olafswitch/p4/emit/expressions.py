@@ -1,7 +1,7 @@
-"""Expressions as C++: a value without side effects, after statements for all parts that have them.
+"""Write an expression as C++: a value without side effects, after statements for the parts that have them.
 
-P4 evaluates from left to right; C++ does not promise to. So parts with
-effects become statements of their own, and what is left of them is first stored in a temporary.
+P4 evaluates from left to right; C++ does not promise to. For this reason parts with effects become statements
+of their own, and the values before them are stored in temporaries.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from olafswitch.p4.ir.walk import has_effects
 
 
 class Effects(Protocol):
-    """What an expression may do besides having a value; written as statements by the code around it."""
+    """What an expression may do besides having a value; the code around it writes this as statements."""
 
     def call(self, node: ir.Expr) -> str:
-        """Write a call; its result as a C++ expression."""
+        """Write a call and return its result as a C++ expression."""
 
     def fail_if(self, condition: str, error: str) -> None:
-        """In a parser: write a test that ends the parser with an error."""
+        """Write a test that ends the parser with an error."""
 
 
 class Expressions:
-    """Turns expressions of the checked program into C++."""
+    """A writer of expressions of the checked program as C++."""
 
     def __init__(self, writer: CppWriter, effects: Effects) -> None:
         self.w = writer
@@ -36,19 +36,19 @@ class Expressions:
         return self.w.types.name(type_)
 
     def keep(self, value: str, type_: t.Type) -> str:
-        """The value in a temporary."""
+        """Store the value in a temporary and return the temporary's name."""
         name = self.w.fresh()
         self.w.line(f"{self.cpp(type_)} {name} = {value};")
         return name
 
     def words(self, value: str, type_: t.Type) -> list[str]:
-        """A scalar's 64-bit words, the least significant first."""
+        """Return a scalar's 64-bit words, the least significant first."""
         base = t.strip_type(type_)
         cpp = self.cpp(base) if isinstance(base, t.Bit) else "u64"
         return [f"Limbs<{cpp}>::get(({cpp})({value}), {word})" for word in range(words_of(base))]
 
     def row(self, exprs: Sequence[ir.Expr], order: Sequence[int] = ()) -> list[str]:
-        """Several expressions, evaluated in ``order``, or from left to right."""
+        """Return several expressions, evaluated in ``order``, or from left to right."""
         made = [""] * len(exprs)
         turns = order or range(len(exprs))
         for turn, at in enumerate(turns):
@@ -59,7 +59,7 @@ class Expressions:
         return made
 
     def value(self, expr: ir.Expr) -> str:
-        """A C++ expression for it."""
+        """Return a C++ expression for ``expr``."""
         match expr:
             case ir.Const(value=value):
                 return '""' if isinstance(value, str) else write_literal(int(value), expr.type)
@@ -101,7 +101,7 @@ class Expressions:
         return f"{value}.v"
 
     def part(self, expr: ir.Field | ir.Element | ir.StackPart) -> str:
-        """A part of something, which can also be assigned to."""
+        """Return a part of a value, which can also be assigned to."""
         if isinstance(expr, ir.Field):
             return f"{self.value(expr.base)}.f_{expr.name}"
         if isinstance(expr, ir.StackPart):
@@ -116,7 +116,7 @@ class Expressions:
         return f"{base}.at({self.index(index, expr.index.type)})"
 
     def index(self, value: str, type_: t.Type) -> str:
-        """An index as u64; a negative one becomes a huge one."""
+        """Return an index as u64; a negative index becomes a huge one."""
         base = t.strip_type(type_)
         if isinstance(base, t.Bit) and base.signed and base.width < 64:
             return f"extend<{base.width}, 64, u64>({value})"

@@ -1,4 +1,4 @@
-"""The externs of core.p4, and those of v1model as BMv2's simple_switch documentation defines them, as C++."""
+"""Write the externs of core.p4 and of v1model, as BMv2's simple_switch documentation defines them, as C++."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,7 +16,7 @@ DIGEST_WORDS = 256
 
 
 class Externs:
-    """Each method that ``emissions`` names writes one extern's statements and returns its result."""
+    """Writers of externs: each method that ``EMISSIONS`` names writes one extern and returns its result."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -29,7 +29,7 @@ class Externs:
         return EMISSIONS
 
     def call(self, node: ir.ExternCall, body: BodyWriter) -> str:
-        """Write a call; its result as a C++ expression. Raises Refused where the extern is not supported."""
+        """Write a call and return its result in C++. Raises Refused where the extern is not supported."""
         name = f"{node.owner}.{node.method}" if node.owner else node.method
         if name not in self.emissions:
             raise Refused(node.pos, name, "this extern is not supported")
@@ -85,7 +85,7 @@ class Externs:
         return "0"
 
     def _kept(self, node: ir.ExternCall, at: int) -> str:
-        """The list of the metadata fields that a packet keeps, by its argument ``at``."""
+        """Return the list of the metadata fields that a packet keeps, from the argument ``at``."""
         if at == len(node.args):
             return NO_LIST
         given = node.args[at].value
@@ -140,7 +140,7 @@ class Externs:
 
     @staticmethod
     def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: BodyWriter) -> None:
-        """Write a u64 to a target of any width."""
+        """Write the assignment of a u64 to a target of any width."""
         base = t.strip_type(target.type)
         if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
             raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
@@ -199,7 +199,7 @@ class Externs:
     # --- state
 
     def _cell(self, node: ir.ExternCall, body: BodyWriter, at: int) -> tuple[str, str, str]:
-        """The C++ array, the index in a temporary, and a test that the index is in range."""
+        """Return the C++ array, the index in a temporary, and a test that the index is in range."""
         index = node.given(at)
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
         array = self.places.array(node.object)

@@ -1,4 +1,4 @@
-"""Headers out of packets and into them."""
+"""Extract headers from packets and emit them."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -10,7 +10,7 @@ from olafswitch.p4.refuse import Pos, Refused
 
 
 def emit_extract(node: ir.ExternCall, body: BodyWriter) -> None:
-    """``packet.extract(header)`` and ``packet.extract(header, bits)``."""
+    """Write ``packet.extract(header)`` or ``packet.extract(header, bits)``."""
     target, type_ = node.args[0].value, node.args[0].type
     if not t.is_header(t.strip_type(type_)):
         raise Refused(node.pos, "extract", f"{type_} is not a header")
@@ -35,7 +35,7 @@ def emit_extract(node: ir.ExternCall, body: BodyWriter) -> None:
 
 
 def _next_parts(target: ir.Expr | None) -> list[ir.StackPart]:
-    """Every ``stack.next`` on the way to an extracted header."""
+    """Return every ``stack.next`` on the way to an extracted header."""
     found = []
     while isinstance(target, ir.Field | ir.Element | ir.StackPart):
         if isinstance(target, ir.StackPart) and target.part == "next":
@@ -80,7 +80,7 @@ def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Typ
 
 
 def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
-    """A value of ``type_`` from bit ``at`` of the bytes ``source``."""
+    """Return the C++ value of ``type_`` from bit ``at`` of the bytes ``source``."""
     base = t.strip_type(type_)
     match base:
         case t.Bit(width=width):
@@ -104,7 +104,7 @@ def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> s
 
 
 def emit_lookahead(node: ir.ExternCall, body: BodyWriter) -> str:
-    """``packet.lookahead<T>()``"""
+    """Write ``packet.lookahead<T>()`` and return its result."""
     width = t.fixed_width(node.type)
     if width is None:
         raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
@@ -113,7 +113,7 @@ def emit_lookahead(node: ir.ExternCall, body: BodyWriter) -> str:
 
 
 def emit_value(value: str, type_: t.Type, body: BodyWriter, pos: Pos) -> None:
-    """``packet.emit(x)``: every valid header in it, in order."""
+    """Write ``packet.emit(x)``: every valid header in ``x``, in order."""
     base = t.strip_type(type_)
     match base:
         case t.Struct(kind="header"):
@@ -164,7 +164,7 @@ def _emit_header(value: str, type_: t.Struct, body: BodyWriter, pos: Pos) -> Non
 def _written_scalars(
     type_: t.Struct, value: str, source: str, types: Types, pos: Pos
 ) -> Iterator[tuple[str, int]]:
-    """The scalars of a header; fields that no statement writes come from its bytes ``source`` or are zero."""
+    """Yield a header's scalars; fields that no statement writes come from its bytes ``source`` or are 0."""
     at = 0
     for field, inner in type_fields(type_):
         width = t.max_width(inner)
@@ -178,7 +178,7 @@ def _written_scalars(
 
 
 def _list_scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
-    """The scalars of a value in order: a C++ expression and the width of each."""
+    """Yield the scalars of a value in order: a C++ expression and the width of each."""
     base = t.strip_type(type_)
     if isinstance(base, t.Struct | t.Tuple):
         for field, inner in type_fields(base):

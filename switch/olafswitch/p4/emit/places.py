@@ -1,4 +1,4 @@
-"""Where a program's objects are in its library: the numbers of actions and errors, the arrays of externs."""
+"""The places of a program's objects in its library: numbers of actions and errors, arrays of externs."""
 
 from olafswitch.p4.emit.writer import Types, words_of
 from olafswitch.p4.ir import nodes as ir
@@ -7,10 +7,10 @@ from olafswitch.p4.refuse import Refused
 ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
 """The kinds of externs with numbered cells, and the switch's member that holds those of each kind."""
 _KINDS = {"counter": "counter", "Counter": "counter", "meter": "meter", "register": "register"}
-"""What kind an extern is of."""
+"""The kind of each extern."""
 _SIZES = ("size", "n_counters")
 MAX_CELLS = 1 << 26
-"""Most 64-bit words of one counter, meter or register."""
+"""The most 64-bit words of one counter, meter or register."""
 
 
 class Places:
@@ -25,23 +25,23 @@ class Places:
             kind: [i for i in program.instances if _KINDS.get(i.type.name) == kind] for kind in ARRAYS
         }
         self.user_externs = [i for i in program.instances if i.type.name == "UserExtern"]
-        """Their places are their numbers in the library's interface."""
+        """The user externs; their places are their numbers in the library's interface."""
 
     def error(self, name: str) -> str:
-        """The number of one of the program's errors, as C++ writes it."""
+        """Return the number of one of the program's errors, as C++ writes it."""
         return f"{self.program.errors.index(name)}"
 
     def action_number(self, action: ir.Action) -> int:
-        """The number that stands for an action in tables and at run time."""
+        """Return the number that stands for an action in tables and at run time."""
         return self._actions[action.cpp]
 
     def array(self, instance: ir.Instance) -> str:
-        """A counter's, meter's or register's cells, in C++."""
+        """Return the cells of a counter, meter or register in C++."""
         kind = _KINDS[instance.type.name]
         return f"x.sw->{ARRAYS[kind]}[{self.arrays[kind].index(instance)}]"
 
     def cells(self, instance: ir.Instance) -> int:
-        """How many cells a counter, meter or register has; raises Refused when they are too many."""
+        """Return the number of an extern's cells; raises Refused when they are too many."""
         size = next(instance.number(name) for name in _SIZES if name in instance.args)
         words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
         if size * words > MAX_CELLS:
@@ -49,9 +49,9 @@ class Places:
         return size
 
     def counts_bytes(self, instance: ir.Instance) -> bool:
-        """Whether a meter counts bytes, not packets."""
+        """Return whether a meter counts bytes, not packets."""
         return instance.choice("type") == "bytes"
 
     def is_attached(self, instance: ir.Instance) -> bool:
-        """Whether a direct meter belongs to a table."""
+        """Return whether a direct meter belongs to a table."""
         return any(table.meter is instance for block in self.program.blocks for table in block.tables)

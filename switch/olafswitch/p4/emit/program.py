@@ -1,4 +1,4 @@
-"""The whole program as one C++ file."""
+"""Write the whole program as one C++ file."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from olafswitch.p4.ir import types as t
 
 @dataclass(frozen=True)
 class _Architecture:
-    """What differs between programs of different architectures."""
+    """The differences between programs of different architectures."""
 
     runtime: str
     """The header file with the path of a packet."""
     externs: type[Externs]
     pipeline: Callable[[ir.Program, Types, Container[str]], list[str]]
-    """Writes ``struct Program``, which that path is a template over; given the externs that are called."""
+    """Writes ``struct Program``, over which that path is a template, for the externs that are called."""
     entry: Sequence[str]
-    """What processes packets, in the library's interface."""
+    """The functions of the library's interface that process packets."""
 
 
 _ARCHITECTURES = {
@@ -33,7 +33,7 @@ _ARCHITECTURES = {
 
 
 class Emitter:
-    """Writes one program as C++; afterwards ``externs.digests`` lists its digests."""
+    """A writer of one program as C++; afterwards ``externs.digests`` lists its digests."""
 
     def __init__(self, program: ir.Program, places: Places) -> None:
         self.program = program
@@ -46,12 +46,12 @@ class Emitter:
         return BodyWriter(self.places, self.externs.call, leave)
 
     def write(self) -> str:
-        """The C++ text.
+        """Return the C++ text.
 
         Raises Refused at what cannot be expressed.
         """
         self._code()
-        # The second time, it is known of every header's field whether it is written anywhere.
+        # The second pass knows of every header's field whether a statement writes it.
         parts = [*self._code(), *self._specs(), *self._architecture.entry]
         head = [f'#include "{self._architecture.runtime}"', "struct Result { bool hit; u32 action; };"]
         return "\n".join([*head, *self.types.declarations, *parts, ""])

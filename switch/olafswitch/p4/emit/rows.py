@@ -1,4 +1,4 @@
-"""What hashes, checksums and digests are computed over."""
+"""The rows of bits that hashes, checksums and digests are computed over."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ ALGORITHMS = {
 
 
 def hash_algorithm(expr: ir.Expr | None, pos: Pos) -> str:
-    """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
+    """Return the C++ function of a HashAlgorithm; a custom CRC is the standard CRC until configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
         if expr.member in ALGORITHMS:
             return ALGORITHMS[expr.member]
@@ -25,7 +25,7 @@ def hash_algorithm(expr: ir.Expr | None, pos: Pos) -> str:
 
 
 def row_leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
-    """The scalars of a value in order: C++ expression, type, and a condition (or nothing).
+    """Yield the scalars of a value in order: C++ expression, type, and a condition (or nothing).
 
     As in BMv2, the fields of an invalid header are left out.
     """
@@ -62,14 +62,14 @@ def _row_parts(expr: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def row_width(type_: t.Type) -> int:
-    """Bits of a scalar in a row; an enumeration without a type and an error are 32, as in BMv2."""
+    """Return the bits of a scalar in a row; an error and an untyped enumeration have 32, as in BMv2."""
     if isinstance(type_, t.Bit):
         return type_.width
     return 1 if type_ == t.BOOL else 32
 
 
 def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
-    """Packs a value's bits; the name of the C++ BitRow."""
+    """Write the packing of a value's bits and return the name of the C++ BitRow."""
     parts = list(_row_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
@@ -89,7 +89,7 @@ def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
     body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
     whole = room % 8 == 0 and not any(isinstance(type_, t.Varbit) for _, type_, _ in found)
     if whole:
-        # All headers are valid as a rule: then each field has its place.
+        # As a rule, all headers are valid: then each field has a fixed place.
         guards = dict.fromkeys(guard for _, _, guard in found if guard)
         body.w.line(f"if ({' && '.join(guards) or 'true'}) {{")
         packed = [(leaf, row_width(type_)) for leaf, type_, _ in found]
@@ -107,7 +107,7 @@ def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
 
 
 def digest_words(expr: ir.Expr, body: BodyWriter, pos: Pos) -> int:
-    """Writes a digest's scalars to the context; how many words they take."""
+    """Write a digest's scalars to the context and return the number of words that they take."""
     parts = list(_row_parts(expr))
     values = body.e.row(parts)
     at = 0

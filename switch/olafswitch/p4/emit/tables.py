@@ -1,4 +1,4 @@
-"""Tables as C++: the lookup, and the descriptions that the runtime makes them from."""
+"""Write tables as C++: the lookup, and the descriptions from which the runtime makes them."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def key_words(keys: Sequence[ir.Key]) -> list[int]:
 
 
 def entry_words(keys: Sequence[ir.Key], matches: Sequence[ir.Match]) -> tuple[list[int], list[int], int]:
-    """An entry's key and mask words (a range's bounds), and its prefix length."""
+    """Return an entry's key and mask words (a range's bounds), and its prefix length."""
     values: list[int] = []
     masks: list[int] = []
     prefix = 0
@@ -51,7 +51,7 @@ def write_numbers(values: Sequence[int]) -> str:
 
 
 def write_lookup(table: ir.Table, body: BodyWriter, places: Places) -> None:
-    """The table's apply() as a member function of its control."""
+    """Write the table's apply() as a member function of its control."""
     w = body.w
     keys = table.match_keys
     w.line(f"P4_METHOD Result {table.cpp}() {{")
@@ -137,7 +137,7 @@ def _call_action(entry: ir.TableAction, body: BodyWriter) -> None:
 
 
 def write_specs(places: Places) -> list[str]:
-    """The static descriptions that a new switch is made from."""
+    """Return the static descriptions that a new switch is made from."""
     program = places.program
     lines: list[str] = []
     rows = []

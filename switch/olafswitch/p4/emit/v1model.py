@@ -1,4 +1,4 @@
-"""v1model's pipeline as C++: what :file:`olafswitch/p4/native/pipeline.h` is made for."""
+"""Write v1model's pipeline as C++ for :file:`olafswitch/p4/native/pipeline.h`."""
 
 from collections.abc import Container, Iterator
 
@@ -16,7 +16,7 @@ _CLONES = ("clone", "clone3", "clone_preserving_field_list")
 
 
 def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[str]:
-    """``struct Program``; ``used`` are the externs that the program calls."""
+    """Return the lines of ``struct Program``; ``used`` are the externs that the program calls."""
     cpp = {name: block.cpp for name, block in program.parts.items()}
     names = {
         key: types.name(type_)
@@ -53,8 +53,8 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
 
 
 def _copies(program: ir.Program, types: Types) -> Iterator[str]:
-    """Statements that copy a packet's state. Fields that no statement writes are taken from the frame again,
-    so that packets whose state is not copied need not have them."""
+    """Yield statements that copy a packet's state. Fields that no statement writes are read from the frame
+    again, so that packets whose state is not copied need not store them."""
 
     def copy(type_: t.Type, place: str) -> Iterator[str]:
         base = t.unwrap_type(type_)
@@ -80,8 +80,8 @@ def _copies(program: ir.Program, types: Types) -> Iterator[str]:
 
 
 def _field_lists(program: ir.Program, types: Types) -> dict[int, list[tuple[str, str]]]:
-    """The metadata's fields under each number of ``@field_list``, with their values in a packet that keeps
-    them: headers are not those of its frame, which may be another one."""
+    """Return the metadata's fields under each number of ``@field_list``, with their values in a packet that
+    keeps them: headers do not refer to its frame, which may be another frame."""
     lists: dict[int, list[tuple[str, str]]] = {}
 
     def values(type_: t.Type, place: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Lines of C++, and the names and types that they use."""
+"""Collect lines of C++, and the names and types that they use."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ class Types:
         self.declarations: list[str] = []
 
     def name(self, type_: t.Type) -> str:
-        """The C++ type of a value of ``type_``."""
+        """Return the C++ type of a value of ``type_``."""
         type_ = t.strip_type(type_)
         match type_:
             case t.Bit(width=width):
@@ -48,7 +48,7 @@ class Types:
             if keeps_origin(type_):
                 lines.append("    u32 origin;\n    bool changed;")
             tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
-        # the name is taken only now, so that a type's parts come before it
+        # The name is taken only here, so that a type's parts come before it.
         name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
         self._names[type_] = name
         body = "\n".join(lines)
@@ -60,11 +60,11 @@ class Types:
         )
 
     def note_values(self, type_: t.Type) -> None:
-        """Say that headers of ``type_`` are made of values."""
+        """Note that headers of ``type_`` are made of values."""
         self.written.update((self.name(type_), field) for field, _ in type_fields(type_))
 
     def equal(self, type_: t.Type, a: str, b: str) -> str:
-        """A C++ expression: whether two values are equal."""
+        """Return a C++ expression that tells whether two values are equal."""
         type_ = t.strip_type(type_)
         match type_:
             case t.Struct() | t.Tuple():
@@ -79,19 +79,19 @@ class Types:
 
 
 def keeps_origin(type_: t.Type) -> bool:
-    """Whether a header's C++ struct says where in the frame it came in (0: nowhere), and whether a field was
-    written since."""
+    """Return whether a header's C++ struct says where in the frame the header came in (0: nowhere), and
+    whether a field was written since."""
     base = t.strip_type(type_)
     return t.is_header(base) and not any(isinstance(t.strip_type(f), t.Varbit) for _, f in type_fields(base))
 
 
 def header_ends(type_: t.Type) -> list[str]:
-    """Initializers of what a valid header's struct has behind its fields."""
+    """Return initializers of the members behind the fields in a valid header's struct."""
     return ["true", "0", "false"] if keeps_origin(type_) else ["true"]
 
 
 def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:
-    """The parts of a struct, header, union or tuple under their C++ names."""
+    """Return the parts of a struct, header, union or tuple under their C++ names."""
     type_ = t.strip_type(type_)
     if isinstance(type_, t.Struct):
         return [(f"f_{name}", inner) for name, inner in type_.fields]
@@ -100,7 +100,7 @@ def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:
 
 
 def write_literal(value: int, type_: t.Type) -> str:
-    """A number as C++ writes one of this type."""
+    """Return a number as C++ writes one of this type."""
     base = t.strip_type(type_)
     if base == t.BOOL:
         return "true" if value else "false"
@@ -114,23 +114,23 @@ def write_literal(value: int, type_: t.Type) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A name as a C++ string; characters that could end the string or the line are replaced."""
+    """Return a name as a C++ string; characters that could end the string or the line are replaced."""
     return '"' + "".join(c if c.isascii() and (c.isalnum() or c in "_.$[]") else "_" for c in name) + '"'
 
 
 def words_of(type_: t.Type) -> int:
-    """64-bit words of a scalar in keys, action data and registers."""
+    """Return the number of 64-bit words of a scalar in keys, action data and registers."""
     base = t.strip_type(type_)
     return (max(base.width, 1) + 63) // 64 if isinstance(base, t.Bit) else 1
 
 
 def split_words(value: int, type_: t.Type) -> list[int]:
-    """A scalar as such words, the least significant first."""
+    """Return a scalar as 64-bit words, the least significant first."""
     return [value >> (64 * i) & ((1 << 64) - 1) for i in range(words_of(type_))]
 
 
 class CppWriter:
-    """Collects statements."""
+    """A collector of statements."""
 
     def __init__(self, types: Types) -> None:
         self.types = types
@@ -146,7 +146,7 @@ class CppWriter:
 
     @contextmanager
     def captured(self) -> Iterator[list[str]]:
-        """Collect the statements written inside the ``with`` block in a list of their own."""
+        """Collect the statements written inside the ``with`` block in their own list."""
         outside, self.lines = self.lines, []
         inside = self.lines
         try:

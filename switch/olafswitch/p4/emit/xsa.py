@@ -1,4 +1,4 @@
-"""XSA's pipeline and externs as C++: what :file:`olafswitch/p4/native/xsa.h` is made for."""
+"""Write XSA's pipeline and externs as C++ for :file:`olafswitch/p4/native/xsa.h`."""
 
 from collections.abc import Callable, Container, Mapping
 
@@ -17,11 +17,12 @@ ENTRY = [
 ]
 _CHECKSUMS = {"CRC32": "crc32", "CRC16": "crc16", "ONES_COMPLEMENT16": "csum16"}
 _COMBINED_PACKETS, _COMBINED_BYTES = 29, 35
-"""How PACKETS_AND_BYTES divides the 64 bits of a counter (UG1308, Counter Externs)."""
+"""The two parts of the 64 bits of a PACKETS_AND_BYTES counter (UG1308, Counter Externs)."""
 
 
 def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[str]:
-    """``struct Program``; user metadata is packed with its first field on top, as on VitisNetP4's bus."""
+    """Return the lines of ``struct Program``; metadata is packed first field on top, as on VitisNetP4's
+    bus."""
     cpp = {name: block.cpp for name, block in program.parts.items()}
     names = [types.name(type_) for type_ in (program.headers, program.metadata, program.standard)]
     pad = _write_padding(program.metadata)
@@ -44,12 +45,12 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
 
 
 def user_bytes(type_: t.Type) -> int:
-    """Bytes of a value next to the pipeline: user metadata, or what a user extern takes and gives."""
+    """Return the bytes of a value next to the pipeline: user metadata, or a user extern's input or output."""
     return (t.max_width(type_) + 7) // 8
 
 
 def _write_padding(type_: t.Type) -> int:
-    """Unused bits in front of such a value."""
+    """Return the number of unused bits in front of such a value."""
     return 8 * user_bytes(type_) - t.max_width(type_)
 
 

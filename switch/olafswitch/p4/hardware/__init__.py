@@ -1,1 +1,1 @@
-"""The tables of a compiled Verilog module: where entries go, and the registers that they are written by."""
+"""The tables of a compiled Verilog module: where entries go, and the registers that write them."""

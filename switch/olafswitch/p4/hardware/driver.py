@@ -11,17 +11,17 @@ from olafswitch.p4runtime.dataplane import DeviceRefused, TableFull
 ID, DIGEST, TARGET, SLOT, COMMAND, COUNT, WORDS = 0x00, 0x08, 0x10, 0x14, 0x18, 0x20, 0x40
 SET, CLEAR, SET_DEFAULT, TAKE, READ_CELL, WRITE_CELL = 1, 2, 3, 4, 5, 6
 SWEEP = 8
-"""With a command: for the slot that is given and every one below it."""
+"""A flag of a command that applies it to the given slot and every slot below."""
 MAGIC = 0x50345254
 _BYTES_OF_COUNT = 35
 _POLLS = 1_000_000
 
 
 class DriverTable:
-    """One table. Keys, masks and parameters are numbers, their first field on top; the lowest rank wins."""
+    """A table. Keys, masks and parameters are numbers, their first field on top; the lowest rank wins."""
 
     def __init__(self, driver: "Driver", number: int, about: Mapping[str, Any], counter: int | None) -> None:
-        """``counter``: in whose cells entries are counted, by place."""
+        """Create the table; ``counter`` is the counter in whose cells entries are counted, by place."""
         self._driver, self._number, self._about, self._counter = driver, number, about, counter
         self.name: str = about["name"]
         self.key_bits: int = about["key_bits"]
@@ -39,14 +39,14 @@ class DriverTable:
         self._small = Ordered(self._about["small"], self._first_small)
         self._content: dict[Row, int] = {}
         self._counted: dict[Row, tuple[int, int]] = {}
-        """What an entry counted in places that it had before."""
+        """The counts of entries in places that they had before."""
 
     def room(self, mask: int) -> int:
-        """For how many more entries with this mask places are free; hash ways may be full before."""
+        """Return how many more entries with this mask have free places; hash ways may be full before."""
         return self._home_of(mask).room
 
     def reset(self) -> None:
-        """Remove every entry, those too that are not known here; the program's own default action."""
+        """Remove every entry, known or not, and restore the program's own default action."""
         with self._driver.lock:
             if slots := self._first_small + self._about["small"]:
                 self._driver.command(CLEAR | SWEEP, self._number, slots - 1, ())
@@ -71,7 +71,7 @@ class DriverTable:
                 self._home_of(mask).put(other, place)
 
     def replace(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Let exactly these keys and masks match, whatever their action. Raises TableFull."""
+        """Make exactly these keys and masks match, whatever their action. Raises TableFull."""
         wanted = {(value & mask, mask, 0) for value, mask in rows}
         with self._driver.lock:
             for row in set(self._content) - wanted:
@@ -80,7 +80,7 @@ class DriverTable:
                 self.insert(*row, 0, 0)
 
     def _leave_place(self, row: Row) -> None:
-        """Take what an entry counted in a place that it is about to leave: no frame hits it there after."""
+        """Take the counts of an entry from a place that it leaves next: no frame hits it there after."""
         place = self._home_of(row[1])[row]
         assert self._counter is not None
         self._driver.command(CLEAR, self._number, place, ())
@@ -90,7 +90,7 @@ class DriverTable:
         self._counted[row] = (before[0] + packets, before[1] + total)
 
     def update(self, key: int, mask: int, action: int, params: int, rank: int | None = None) -> None:
-        """Replace an entry's action in one cycle; without ``rank`` that of any. Raises DeviceRefused."""
+        """Replace an entry's action in one cycle; ``rank`` None is any rank. Raises DeviceRefused."""
         row = self._known_entry(key, mask, rank)
         with self._driver.lock:
             self._content[row] = self._pack_entry(action, params)
@@ -109,19 +109,19 @@ class DriverTable:
             del self._content[row]
 
     def set_default(self, action: tuple[int, int] | None) -> None:
-        """The action where no entry matches: an action and its parameters; None is the program's own."""
+        """Set the action and parameters for when no entry matches; None restores the program's own."""
         if action is None:
             default = self._about["default"]
             action = (default["action"], self.packed(default["action"], default["data"]))
         self._driver.command(SET_DEFAULT, self._number, 0, self._pack_words(self._pack_entry(*action)))
 
     def packed(self, action: int, values: Sequence[int]) -> int:
-        """Parameters as one number."""
+        """Return parameters as one number."""
         params = self._about["actions"][action]["params"]
         return sum(v << int(p["low"]) for p, v in zip(params, values, strict=True))
 
     def counted(self, key: int, mask: int, rank: int | None = None) -> tuple[int, int]:
-        """An entry's packets and bytes in the table's own counter since the last call."""
+        """Take an entry's packets and bytes in the table's own counter since the last call."""
         row = self._known_entry(key, mask, rank)
         with self._driver.lock:
             before = self._counted.pop(row, (0, 0))
@@ -131,7 +131,7 @@ class DriverTable:
         return before[0] + packets, before[1] + total
 
     def is_hashed(self, mask: int) -> bool:
-        """Whether an entry with this mask is in a hash way, where ranks do not count."""
+        """Return whether an entry with this mask is in a hash way, where ranks do not count."""
         return bool(self._about["ways"]) and mask == self._full
 
     def _home_of(self, mask: int) -> Hashed | Ordered:
@@ -157,12 +157,12 @@ class DriverTable:
 
 
 class Driver:
-    """A module whose registers are reached with ``read(offset)`` and ``write(offset, value)``."""
+    """A module whose registers ``read(offset)`` and ``write(offset, value)`` access."""
 
     def __init__(
         self, about: Mapping[str, Any], read: Callable[[int], int], write: Callable[[int, int], None]
     ) -> None:
-        """``about`` is what the compiler wrote of the module.
+        """Create a driver for the module that ``about``, which the compiler wrote, describes.
 
         Raises OlafError when the registers are another module's.
         """
@@ -181,7 +181,7 @@ class Driver:
         self._tables = made
         self.tables = {each.name: each for each in made[: len(made) - about["value_set_tables"]]}
         self.value_sets: dict[str, list[DriverTable]] = {}
-        """Tables by name: one for each place where a parser looks one up."""
+        """Tables by name: one for each place where a parser looks a set up."""
         for each in made[len(self.tables) :]:
             self.value_sets.setdefault(each.name, []).append(each)
         self.registers = {each["name"]: at for at, each in enumerate(about["registers"])}
@@ -209,7 +209,7 @@ class Driver:
         self.command(WRITE_CELL, register, index, (value & 0xFFFFFFFF, value >> 32)[: self._cell_words])
 
     def read_counter(self, counter: int, index: int) -> tuple[int, int]:
-        """Packets and bytes since the last call."""
+        """Take the packets and bytes since the last call."""
         value = self._ask_command(TAKE, counter, index)
         return value >> _BYTES_OF_COUNT, value & (1 << _BYTES_OF_COUNT) - 1
 
@@ -219,7 +219,7 @@ class Driver:
             return self._read(COUNT) | self._read(COUNT + 4) << 32
 
     def command(self, what: int, target: int, slot: int, words: Sequence[int]) -> None:
-        """Collect an entry's words and let them take effect in one cycle."""
+        """Write an entry's words and make them take effect in one cycle."""
         with self.lock:
             given = {TARGET: target, SLOT: slot, **{WORDS + 4 * at: word for at, word in enumerate(words)}}
             for offset, value in given.items():
@@ -232,7 +232,7 @@ class Driver:
                 self.quiesce()
 
     def quiesce(self) -> None:
-        """Return when no frame is left that saw the state before the last command. Raises DeviceRefused."""
+        """Wait until no frame is left that saw the state before the last command. Raises DeviceRefused."""
         for _ in range(_POLLS):
             if not self._read(COMMAND):
                 return

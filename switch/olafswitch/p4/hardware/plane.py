@@ -28,7 +28,7 @@ from olafswitch.p4runtime.dataplane import (
 from olafswitch.p4runtime.program import MatchKind, Named, ProgramInfo
 
 _Row = tuple[int, int, int | None]
-"""Key, mask and rank of a place that an entry takes; a hashed one has no rank."""
+"""Key, mask and rank of a place that an entry takes; an entry in a hash way has no rank."""
 
 
 def _refuse_missing(what: str) -> Callable[..., NoReturn]:
@@ -39,12 +39,12 @@ def _refuse_missing(what: str) -> Callable[..., NoReturn]:
 
 
 class HardwarePlane:
-    """See :class:`olafswitch.p4runtime.dataplane.DataPlane`; of a module of a program for v1model or XSA."""
+    """The :class:`olafswitch.p4runtime.dataplane.DataPlane` of a module of a program for v1model or XSA."""
 
     replication = ReplicationLimits(511, 0xFFFF, 0xFFFF, 1)
 
     def __init__(self, driver: Driver, info: ProgramInfo) -> None:
-        """What the module holds stays until :meth:`start` or :meth:`commit`."""
+        """Create the plane; the module keeps its entries until :meth:`start` or :meth:`commit`."""
         self.driver, self._info, self.p4info = driver, info, info.p4info
         self._packet_in: Callable[[bytes], None] = lambda frame: None
         self._forget()
@@ -52,14 +52,14 @@ class HardwarePlane:
     def _forget(self) -> None:
         self._entries: dict[int, dict[tuple[Key, int], list[_Row]]] = {each: {} for each in self._info.tables}
         self._before: dict[object, CounterData] = {}
-        """What was read of counters' cells and of entries, which forget it."""
+        """The counts read so far of cells and entries, which reading resets."""
         self._groups: dict[int, Sequence[Replica]] = {}
         self._serial = count()
 
     # --- the pipeline
 
     def prepare(self, p4info: P4Info, config: bytes) -> P4Info:
-        """The module is there: what describes another is refused."""
+        """Return the P4Info if it and ``config`` describe the module, else raise PipelineRefused."""
         try:
             found = json.loads(config)["digest"]
         except (ValueError, KeyError, TypeError):
@@ -76,7 +76,7 @@ class HardwarePlane:
         return [entry for entry, _ in self._declared_entries()]
 
     def _declared_entries(self) -> Iterator[tuple[InitialEntry, int]]:
-        """Each with its action's number; the action may be hidden from P4Runtime."""
+        """Yield each declared entry with its action's number; P4Runtime may not see the action."""
         for each in self.p4info.tables:
             info, table = self._info.tables[each.preamble.id], self._table_of(each.preamble.id)
             for row in table.declared if table is not None else ():
@@ -86,7 +86,7 @@ class HardwarePlane:
                 yield InitialEntry(info.id, key, row["priority"], call, row["const"]), row["action"]
 
     def commit(self, pipeline: P4Info) -> None:
-        """Empty every table, then as :meth:`start`."""
+        """Empty every table, then do as :meth:`start`."""
         self.driver.reset()
         self.start()
 
@@ -112,12 +112,12 @@ class HardwarePlane:
         self._packet_in = receive
 
     def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
-        """Hardware has none."""
+        """Ignore ``receive``, as hardware sends no digests."""
 
     # --- entries
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
-        """Add an entry; one that matches a range takes several places. Raises TableFull, nothing written."""
+        """Add an entry; a range takes several places. Raises TableFull, in which case nothing was written."""
         table = self._table_of(table_id)
         number, params = self._action_of(table, action) if table is not None else (0, 0)
         self._insert(table_id, key, priority, number, params)
@@ -135,7 +135,7 @@ class HardwarePlane:
         self._entries[table_id][key, priority] = rows
 
     def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
-        """Replace an entry's action; of a range's places one after the other."""
+        """Replace an entry's action; the places of a range change one after the other."""
         table = self._table_of(table_id)
         if table is not None:
             number, params = self._action_of(table, action)
@@ -166,7 +166,7 @@ class HardwarePlane:
         ]
 
     def _table_of(self, table_id: int) -> DriverTable | None:
-        """None of a table that nothing in the module depends on."""
+        """Return a table; None for a table that nothing in the module depends on."""
         return self.driver.tables.get(self._info.tables[table_id].name)
 
     def _action_of(self, table: DriverTable, action: ActionSpec) -> tuple[int, int]:
@@ -192,7 +192,7 @@ class HardwarePlane:
         self._before[self.driver.counters[self._info.counters[counter_id].name], index] = data
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        """An entry's own counter. Raises Unsupported for the default entry."""
+        """Return an entry's own counter. Raises Unsupported for the default entry."""
         if not key:
             raise Unsupported("hardware does not count what matches no entry")
         table, rows = self._table_of(table_id), self._entries[table_id][key, priority]
@@ -215,7 +215,7 @@ class HardwarePlane:
         self.driver.write_cell(number, index, value)
 
     def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
-        """Replace a parser value set's members: those that stay match all the time."""
+        """Replace a parser value set's members; members that remain match all the time."""
         info = self._info.value_sets[value_set_id]
         bits = [field.bits for field in info.fields]
         rows = dict.fromkeys(row for key in members for row in _expand_rows(key, bits))
@@ -223,7 +223,7 @@ class HardwarePlane:
             table.replace(rows)
 
     def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None:
-        """Remember a group for what makes the copies behind the module."""
+        """Remember a group for the code that makes copies behind the module."""
         self._groups[group_id] = replicas or ()
 
     idle_ns = _refuse_missing("does not know when entries were last hit")
@@ -243,7 +243,7 @@ def _look_up_number(numbers: Mapping[str, int], info: Named) -> int:
 
 
 def _expand_rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
-    """Values and masks of whole keys, the first field on top, that together match what ``key`` does."""
+    """Return values and masks of whole keys, first field on top, that together match what ``key`` matches."""
     rows = []
     for choice in product(*(_expand_ternary(match, bits) for match, bits in zip(key, widths, strict=True))):
         value = mask = 0
@@ -260,7 +260,7 @@ def _expand_ternary(match: Match, bits: int) -> list[tuple[int, int]]:
 
 
 def _expand_prefixes(low: int, high: int, full: int) -> list[tuple[int, int]]:
-    """A range as the fewest prefixes."""
+    """Return a range as the fewest prefixes."""
     rows = []
     while low <= high:
         size = low & -low or full + 1

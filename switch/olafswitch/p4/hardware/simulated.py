@@ -20,13 +20,13 @@ from olafswitch.simulation.bench import Axil, Bench, Received, Signals
 from olafswitch.simulation.verilate import build_bench
 
 PERIOD = 4000
-"""ps of a clock cycle."""
+"""The length of a clock cycle in ps."""
 _QUIET = 400
 _LIMIT = 1_000_000
 
 
 class SimulatedSwitch(HardwarePlane):
-    """Programs and processes as :class:`olafswitch.p4.switch.native.NativeSwitch` does."""
+    """A simulated switch with the methods of :class:`olafswitch.p4.switch.native.NativeSwitch`."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class SimulatedSwitch(HardwarePlane):
     def of_folder(
         cls, folder: Path, trace: Path | None = None, progress: Callable[[str], None] = lambda step: None
     ) -> "SimulatedSwitch":
-        """Simulate what ``compile --verilog`` wrote. Raises BadInput when something is missing there."""
+        """Simulate what ``compile --verilog`` wrote. Raises BadInput when a file is missing."""
         described = [path for path in folder.glob("*.json") if path.with_suffix(".v").exists()]
         if len(described) != 1:
             what = f"holds {len(described) or 'no'} modules with a description"
@@ -88,12 +88,12 @@ class SimulatedSwitch(HardwarePlane):
     # --- frames
 
     def send(self, frame: bytes, *side: int) -> None:
-        """Queue a frame with what comes with it; one without a byte takes no beat."""
+        """Queue a frame with its sideband values; an empty frame takes no beat."""
         if frame:
             self.source.send(frame, side)
 
     def received(self) -> list[Received]:
-        """Run until all that was sent is through; what left since the last call."""
+        """Run until all frames are through and return those that left since the last call."""
         frames, quiet, before = self.sink.frames(), 0, -1
         for _ in range(_LIMIT // 100):
             self.bench.run_cycles(100)
@@ -106,13 +106,13 @@ class SimulatedSwitch(HardwarePlane):
         raise OlafError(Problem(f"the module did not become idle within {_LIMIT} cycles"))
 
     def process(self, port: int, frame: bytes, now_ns: int = 0) -> list[tuple[int, bytes]]:
-        """One frame through a v1model program: port and frame of what leaves."""
+        """Run one frame through a v1model program and return the port and frame of each that leaves."""
         with self.driver.lock:
             self.offer(port, frame, now_ns)
             return [each for out in self.received() for each in self.leaving(out)]
 
     def packet_out(self, frame: bytes) -> None:
-        """One frame at the CPU port; what leaves by it is a packet-in, and nothing else arrives anywhere."""
+        """Run one frame from the CPU port; a frame that leaves by it is a packet-in, any other is dropped."""
         for port, sent in self.process(CPU_PORT, frame):
             if port == CPU_PORT:
                 self._packet_in(sent)
@@ -123,9 +123,9 @@ class SimulatedSwitch(HardwarePlane):
         self.send(frame, port, len(frame), now_ns // 1000 % (1 << 48), *copied)
 
     def leaving(self, out: Received) -> list[tuple[int, bytes]]:
-        """Where what left a v1model program goes: to a port, or to each of a group.
+        """Return the port and frame of each copy of a frame that left a v1model program.
 
-        What a program with egress sends to a group goes in again, once for each copy.
+        A frame that a program with egress sends to a group goes in again, once for each copy.
         """
         port, group, *again = out.user
         if not group:

@@ -1,1 +1,1 @@
-"""The checked program (:mod:`nodes`) and its types (:mod:`types`): what checking makes and emitting reads."""
+"""The checked program (:mod:`nodes`) and its types (:mod:`types`): the result of checking."""

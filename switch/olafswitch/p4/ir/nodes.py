@@ -100,7 +100,7 @@ class Make(Expr):
 
     parts: tuple[Expr, ...]
     order: tuple[int, ...] = ()
-    """The order in which the parts are evaluated, where they were written in another; by index."""
+    """The order in which the parts are evaluated, by index, where it differs from theirs."""
 
 
 class Let(Expr):
@@ -124,7 +124,7 @@ class Arg(Frozen):
     """None for an ``out`` argument written as ``_``."""
     type: t.Type
     turn: int = 0
-    """Its place among the arguments as written: they are evaluated, and copied back, in that order."""
+    """The argument's place as written: arguments are evaluated, and copied back, in that order."""
 
 
 class Call(Expr):
@@ -160,12 +160,12 @@ class ExternCall(Expr):
 
     @property
     def object(self) -> Instance:
-        """The instance, of a method."""
+        """The instance on which a method is called."""
         assert self.instance is not None
         return self.instance
 
     def given(self, at: int) -> Expr:
-        """An argument that cannot be ``_``."""
+        """Return an argument that cannot be ``_``."""
         value = self.args[at].value
         assert value is not None
         return value
@@ -184,7 +184,7 @@ class HeaderCall(Expr):
 
 
 class Statement(Frozen):
-    """What code is made of; it has no value."""
+    """A part of code that has no value."""
 
 
 class Declare(Statement):
@@ -210,7 +210,7 @@ class If(Statement):
 class Body(Statement):
     statements: tuple[Statement, ...]
     places: tuple[Pos, ...] = field(default=(), compare=False)
-    """Where each was written, of those that were."""
+    """The place of each statement that was written."""
 
 
 class Case(Frozen):
@@ -296,16 +296,16 @@ class Instance:
     annotations: Annotations
     pos: Pos
     in_table: bool = False
-    """Made in a table's property, not declared."""
+    """Whether a table's property makes it, without a declaration."""
 
     def number(self, name: str) -> int:
-        """A number among its constructor's arguments."""
+        """Return a number among the constructor's arguments."""
         value = self.args[name]
         assert isinstance(value, Const)
         return int(value.value)
 
     def choice(self, name: str) -> str:
-        """The member of an enumeration among its constructor's arguments."""
+        """Return the member of an enumeration among the constructor's arguments."""
         value = self.args[name]
         assert isinstance(value, Const)
         return value.member
@@ -328,7 +328,7 @@ class TableAction(Frozen):
     scope: str
     """``table_only``, ``default_only`` or empty."""
     source: str
-    """Its name in the program's text."""
+    """The action's name in the program's text."""
 
 
 class Match(Frozen):
@@ -345,7 +345,7 @@ class Entry(Frozen):
     """Index into the table's actions."""
     data: tuple[int, ...]
     priority: int
-    """The larger wins, as in P4Runtime; 0 for tables without priorities."""
+    """The larger priority wins, as in P4Runtime; 0 for tables without priorities."""
     const: bool
 
 
@@ -368,9 +368,9 @@ class Table:
     annotations: Annotations
     pos: Pos
     index: int = 0
-    """Among the program's tables."""
+    """The table's place among the program's tables."""
     applied: bool = False
-    """Whether any code applies it; other tables are not part of the program."""
+    """Whether any code applies the table; other tables are not part of the program."""
 
     @property
     def match_keys(self) -> list[Key]:
@@ -378,12 +378,12 @@ class Table:
 
     @property
     def has_selector(self) -> bool:
-        """Whether its ``selector`` keys choose a member; in other tables they have no effect."""
+        """Whether the ``selector`` keys choose a member; in other tables they have no effect."""
         return self.profile is not None and self.profile.type.name == "action_selector"
 
     @property
     def attached(self) -> list[Instance]:
-        """Its extern objects: profile, direct counter and direct meter."""
+        """The table's extern objects: profile, direct counter and direct meter."""
         return [each for each in (self.profile, self.counter, self.meter) if each is not None]
 
     @property
@@ -403,7 +403,7 @@ class ValueSet:
     name: str
     cpp: str
     keys: Sequence[Key]
-    """One per field of its type."""
+    """The keys, one for each field of the type."""
     size: int
     annotations: Annotations
     pos: Pos
@@ -440,10 +440,10 @@ class Block:
     params: Sequence[Parameter]
     variables: list[Declare] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    """Its own, and its copies of actions declared outside of controls."""
+    """The block's own actions, and its copies of actions declared outside of controls."""
     tables: list[Table] = field(default_factory=list)
     locals: list[Declaration] = field(default_factory=list)
-    """Declarations in it, in order, without variables."""
+    """Declarations in the block, in order, without variables."""
     direct: list[Block] = field(default_factory=list)
     """The instances that calls of a type make, such as ``Inner.apply()``; after all others."""
     body: Body = field(default_factory=lambda: Body(()))
@@ -462,7 +462,7 @@ class Program:
     architecture: str
     """``v1model`` or ``xsa``."""
     parts: Mapping[str, Block]
-    """The package's blocks by the architecture's names for them, in the order of its parameters."""
+    """The package's blocks by their names in the architecture, in the order of its parameters."""
     headers: t.Struct
     metadata: t.Type
     standard: t.Struct

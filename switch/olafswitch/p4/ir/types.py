@@ -9,12 +9,12 @@ from olafswitch.p4.syntax import tree
 
 
 class Bit(Frozen):
-    """``bit<width>``, or ``int<width>`` when signed; values are kept as ``width`` bits either way."""
+    """``bit<width>``, or ``int<width>`` when signed; values are stored as ``width`` bits either way."""
 
     width: int
     signed: bool = False
     exact: bool = False
-    """True for an ``int``: ``width`` bits hold it and all that is computed with it."""
+    """True for an ``int``: ``width`` bits hold it and all results computed from it."""
 
     def __str__(self) -> str:
         return "int" if self.exact else f"{'int' if self.signed else 'bit'}<{self.width}>"
@@ -34,7 +34,7 @@ MATCH_KIND = Simple("match_kind")
 EXACT = Bit(64, True, True)
 """A parameter of type ``int``, whose value each call gives as a constant."""
 ANY = Simple("_")
-"""To be inferred."""
+"""A type to be inferred."""
 DOTS = Simple("...")
 """The type of ``...`` before the type that it fills is known."""
 INVALID = Simple("{#}")
@@ -74,7 +74,7 @@ class Stack(Frozen):
 
 
 class Tuple(Frozen):
-    """``tuple<...>``; with names, what a struct expression is until its type is known."""
+    """``tuple<...>``; with names, the type of a struct expression until its own type is known."""
 
     items: tuple[Type, ...]
     names: tuple[str, ...] | None = None
@@ -117,7 +117,7 @@ class Variable(Frozen):
 
     name: str
     owner: str = ""
-    """The declaration that it belongs to; equal names of different owners differ."""
+    """The declaration that the type parameter belongs to; equal names of different owners differ."""
 
     def __str__(self) -> str:
         return self.name
@@ -152,12 +152,12 @@ Type = (
 
 
 def is_exact(type_: Type) -> bool:
-    """Return whether it is an ``int`` that only a call knows."""
+    """Return whether the type is an ``int`` whose value only a call knows."""
     return isinstance(type_, Bit) and type_.exact
 
 
 def strip_type(type_: Type) -> Type:
-    """The type of the values under ``type`` and serializable ``enum``."""
+    """Return the type of the values under ``type`` and serializable ``enum``."""
     while True:
         if isinstance(type_, NewType):
             type_ = type_.base
@@ -168,7 +168,7 @@ def strip_type(type_: Type) -> Type:
 
 
 def unwrap_type(type_: Type) -> Type:
-    """As :func:`stripped`, but an enumeration remains one."""
+    """Return the type under each ``type``; unlike :func:`strip_type`, leave enumerations as they are."""
     while isinstance(type_, NewType):
         type_ = type_.base
     return type_
@@ -183,23 +183,23 @@ def is_union(type_: Type) -> bool:
 
 
 def fixed_width(type_: Type) -> int | None:
-    """The type's bits when packed; None when it has no fixed number of them."""
+    """Return the type's bits when packed; None when their number is not fixed."""
     _, most, fixed = _type_extent(type_)
     return most if fixed else None
 
 
 def max_width(type_: Type) -> int:
-    """The bits that a value occupies when packed, a varbit at its longest."""
+    """Return the bits that a value occupies when packed, a varbit at its longest."""
     return _type_extent(type_)[1]
 
 
 def min_width(type_: Type) -> int:
-    """The bits that a value occupies when packed, a varbit and a union at their shortest."""
+    """Return the bits that a value occupies when packed, a varbit and a union at their shortest."""
     return _type_extent(type_)[0]
 
 
 def _type_extent(type_: Type) -> tuple[int, int, bool]:
-    """The fewest and the most bits of a packed value, and whether their number is fixed."""
+    """Return the fewest and the most bits of a packed value, and whether their number is fixed."""
     match strip_type(type_):
         case Bit(width=width):
             return width, width, True
@@ -218,7 +218,7 @@ def _type_extent(type_: Type) -> tuple[int, int, bool]:
 
 
 def key_width(type_: Type) -> int | None:
-    """Bits of a type that can be matched on; None when it cannot."""
+    """Return the bits of a type that can be matched on; None for any other type."""
     base = strip_type(type_)
     if isinstance(base, Bit):
         return base.width
@@ -230,7 +230,7 @@ def key_width(type_: Type) -> int | None:
 
 
 def substitute_types(type_: Type, bindings: dict[Variable, Type]) -> Type:
-    """``type_`` with its type parameters replaced."""
+    """Return ``type_`` with its type parameters replaced."""
     match type_:
         case Variable():
             return bindings.get(type_, type_)
@@ -254,12 +254,12 @@ def substitute_types(type_: Type, bindings: dict[Variable, Type]) -> Type:
 
 
 def has_variables(type_: Type) -> bool:
-    """Whether a type parameter remains in it."""
+    """Return whether a type parameter remains in ``type_``."""
     return isinstance(type_, Variable) or any(map(has_variables, type_parts(type_)))
 
 
 def type_parts(type_: Type) -> tuple[Type, ...]:
-    """The types that it is made of, in order; a stack's once."""
+    """Return the types that ``type_`` is made of, in order; a stack's element type once."""
     match type_:
         case Stack(element=inner) | ListOf(item=inner):
             return (inner,)

@@ -1,4 +1,4 @@
-"""Walks over the code of the checked program."""
+"""Walk over the code of the checked program."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,9 +9,9 @@ from olafswitch.p4.ir import nodes as ir
 
 
 def live_expressions(node: Any) -> Iterator[ir.Expr]:
-    """The expressions inside a statement or expression, in order; called code is not entered.
+    """Yield the expressions inside a statement or expression, in order; called code is not entered.
 
-    Without the branches that a constant condition excludes, as p4c removes them.
+    Branches that a constant condition excludes are left out, as p4c removes them.
     """
     match node:
         case ir.If(condition=ir.Const(value=value)):
@@ -29,12 +29,12 @@ _EFFECTS = (ir.Call, ir.Apply, ir.TableApply, ir.ExternCall, ir.HeaderCall, ir.S
 
 
 def has_effects(expr: ir.Expr | None) -> bool:
-    """Return whether evaluating ``expr`` may change anything, or depends on when it happens."""
+    """Return whether evaluating ``expr`` may change anything, or depends on when it is evaluated."""
     return expr is not None and any(isinstance(each, _EFFECTS) for each in live_expressions(expr))
 
 
 def ends_always(statement: ir.Statement | None) -> bool:
-    """Whether nothing that follows the statement is reached: it returns or exits on every path."""
+    """Return whether code after the statement is never reached: it returns or exits on every path."""
     match statement:
         case ir.Return() | ir.Jump(word="exit"):
             return True
@@ -52,7 +52,7 @@ def ends_always(statement: ir.Statement | None) -> bool:
 
 
 def jumps_out(node: Any) -> bool:
-    """Whether a ``break`` or ``continue`` in it goes to a loop around it."""
+    """Return whether a ``break`` or ``continue`` in ``node`` goes to a loop around it."""
     match node:
         case ir.Jump(word=word):
             return word != "exit"
@@ -62,7 +62,7 @@ def jumps_out(node: Any) -> bool:
 
 
 def pin_indices(target: ir.Expr, keep: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """A target of an assignment with what ``keep`` makes of each of its indices that is not constant."""
+    """Return an assignment's target with each index that is not constant replaced by ``keep`` of it."""
     match target:
         case ir.Element(base=base, index=index):
             base = pin_indices(base, keep)

@@ -1,1 +1,1 @@
-"""From checked program to P4Info: ids, names, types, and whether a pushed P4Info fits its program."""
+"""P4Info of a checked program: ids, names, types, and whether a pushed P4Info fits its program."""

@@ -13,13 +13,13 @@ _ELSEWHERE = frozenset([
     "name", "id", "field_list", "match", "controller_header", "metadata", "alias", "p4runtime_translation",
     "brief", "description",
 ])  # fmt: skip
-"""Described by other fields of P4Info, or not at all."""
+"""Annotations that other fields of P4Info describe, or none."""
 _OF_PACKAGE = ("pkginfo", "platform_property")
-"""Described by other fields where the whole package has them."""
+"""Annotations that other fields describe where the whole package has them."""
 
 
 def is_hidden(annotations: Annotations) -> bool:
-    """Whether ``@hidden`` keeps a table, action or header from the control plane."""
+    """Return whether ``@hidden`` hides a table, action or header from the control plane."""
     return find_annotation(annotations, "hidden") is not None
 
 
@@ -38,9 +38,9 @@ def add_annotations(message: Any, annotations: Annotations) -> None:
 
 
 def describe_package(info: Any, annotations: Annotations) -> None:
-    """Fill ``PkgInfo`` from the annotations of ``main``: ``@pkginfo`` and ``@platform_property`` too.
+    """Fill ``PkgInfo`` from the annotations of ``main``, with ``@pkginfo`` and ``@platform_property``.
 
-    Raises Refused at a field that it does not have.
+    Raises Refused at a field that ``PkgInfo`` does not have.
     """
     add_annotations(info, tuple(each for each in annotations if each.name not in _OF_PACKAGE))
     for annotation in annotations:
@@ -57,7 +57,7 @@ def describe_package(info: Any, annotations: Annotations) -> None:
 
 def _as_written(annotation: Annotation) -> str:
     body = " ".join(text for _, text in annotation.body)
-    if annotation.name in _OF_PACKAGE:  # p4c writes what it reads itself without the spaces
+    if annotation.name in _OF_PACKAGE:  # p4c writes annotations that it reads itself without the spaces
         body = ", ".join("".join(text for _, text in part) for part in _split_tokens(annotation.body))
     return f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}"
 
@@ -80,7 +80,7 @@ def _set_value(made: Any, value: int | bool | str) -> None:
 
 
 def _read_values(annotation: Annotation) -> Iterator[tuple[str, int | bool | str]]:
-    """The body's values, each with its name or an empty one."""
+    """Yield the body's values, each with its name or an empty name."""
     for part in _split_tokens(annotation.body):
         named = len(part) > 2 and part[1][1] == "="
         text = " ".join(text for _, text in (part[2:] if named else part))
@@ -88,7 +88,7 @@ def _read_values(annotation: Annotation) -> Iterator[tuple[str, int | bool | str
 
 
 def _split_tokens(tokens: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """The tokens between commas."""
+    """Yield the tokens between commas."""
     part: list[tuple[str, str]] = []
     for token in (*tokens, (",", ",")):
         if token[1] == "," and part:

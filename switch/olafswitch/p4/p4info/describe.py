@@ -25,13 +25,13 @@ def _parameter_name(param: ir.Parameter) -> str:
 
 
 def _numbered_parameters(action: ir.Action) -> list[tuple[int, ir.Parameter]]:
-    """What the control plane gives an action, with ids."""
+    """Return the parameters that the control plane gives an action, with ids."""
     ids = field_ids([param.annotations for param in action.data])
     return list(zip(ids, action.data, strict=True))
 
 
 def _flatten_header(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
-    """A header's fields, those of structs in it with dotted names."""
+    """Yield a header's fields; fields of structs in it have dotted names."""
     assert type_.declaration is not None
     for (name, inner), node in zip(type_.fields, type_.declaration.fields, strict=True):
         base = t.unwrap_type(inner)
@@ -50,7 +50,7 @@ _SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weig
 
 
 def _extern_kind(instance: ir.Instance) -> str:
-    """The kind of an extern object as P4Info has it."""
+    """Return the kind of an extern object as P4Info names it."""
     name = instance.type.name
     return {"action_selector": "action_profile", "Counter": "counter"}.get(name, name)
 
@@ -64,7 +64,7 @@ def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
 
 
 class Describer:
-    """Writes a program's P4Info."""
+    """A writer of a program's P4Info."""
 
     def __init__(self, program: ir.Program, places: Places, digests: Sequence[Digest]) -> None:
         self.program = program
@@ -90,7 +90,7 @@ class Describer:
         self._assign()
 
     def _check_names(self) -> None:
-        """Two actions, used or not, must not share a name; copies of one action may."""
+        """Raise Refused when two actions, used or not, share a name; copies of one action may."""
         declared: dict[str, ir.Action] = {}
         for action in (action for block in self.program.blocks for action in block.actions):
             known = declared.setdefault(action.name, action)
@@ -112,7 +112,7 @@ class Describer:
         ids.assign("controller_header", headers)
 
     def describe(self) -> p4info_pb2.P4Info:
-        """The P4Info.
+        """Return the P4Info.
 
         Raises Refused where P4Info cannot describe the program.
         """
@@ -148,7 +148,7 @@ class Describer:
         add_annotations(made.preamble, annotations)
 
     def _alias(self, name: str) -> str:
-        """The shortest suffix of the name that no other name ends with."""
+        """Return the shortest suffix of the name with which no other name ends."""
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])

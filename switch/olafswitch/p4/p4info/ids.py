@@ -15,7 +15,7 @@ PREFIX = {
 
 
 def name_hash(name: str) -> int:
-    """Bob Jenkins' one-at-a-time hash, 32 bits."""
+    """Return Bob Jenkins' one-at-a-time hash of ``name``, 32 bits."""
     value = 0
     for byte in name.encode():
         value = (value + byte) & 0xFFFFFFFF
@@ -27,7 +27,7 @@ def name_hash(name: str) -> int:
 
 
 class Ids:
-    """Assigns ids: first those that ``@id`` gives, then hashes of names in alphabetical order."""
+    """An assigner of ids: first those that ``@id`` gives, then hashes of names in alphabetical order."""
 
     def __init__(self) -> None:
         self._by_name: dict[tuple[str, str], int] = {}
@@ -69,7 +69,7 @@ class Ids:
 
 
 def field_ids(fields: Sequence[Annotations]) -> list[int]:
-    """The ids of key fields, parameters or header fields: given, or the next from 1 that is free.
+    """Return the ids of key fields, parameters or header fields: given, or the next free one from 1.
 
     Raises Refused when an ``@id`` is 0 or is given twice.
     """

@@ -1,7 +1,7 @@
-"""Objects of a program that the control plane sees, in its order.
+"""Objects of a program that the control plane sees, in the control plane's order.
 
-Both follow p4c, which writes P4Info after it has inlined controls, parsers and called actions and removed
-what is unused: block by block of the package, and within a block in order of declaration.
+Choice and order follow p4c, which writes P4Info after it has inlined controls, parsers and called actions and
+removed unused objects: block by block of the package, and within a block in order of declaration.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from olafswitch.p4.ir.walk import live_expressions
 
 
 class Inventory:
-    """One program's objects by kind, without those that nothing reaches."""
+    """One program's objects by kind, without objects that nothing reaches."""
 
     def __init__(self, program: ir.Program) -> None:
         reach = _Reach(program)
@@ -26,20 +26,20 @@ class Inventory:
         self.table_actions = {entry.action for table in self.tables for entry in table.actions}
         """Actions whose parameters the control plane fills."""
         self.externs = _ordered_externs([*_top_level(program), *every])
-        """Extern objects, those that belong to a table included."""
+        """Extern objects, with those that belong to a table."""
         self.digest_calls = [
             call for block, items in zip(program.package, declared, strict=True)
             for call in _digest_calls(block, [item for item in items if isinstance(item, ir.Action)])
         ]  # fmt: skip
         """The calls that send digests, in p4c's order: in actions first, then in the inlined body."""
         self.calls_extern_functions = reach.extern_functions
-        """Whether its controls call any."""
+        """Whether the program's controls call extern functions."""
         self.unread = [table for table in self.tables if table.meter and table.meter not in reach.meters]
         """Tables with a direct meter that no code reads."""
 
 
 class _Reach:
-    """What the package's blocks reach, directly or not."""
+    """The objects that the package's blocks reach, directly or not."""
 
     def __init__(self, program: ir.Program) -> None:
         self.found: set[ir.Block | ir.Table | ir.Function | ir.Action] = set()
@@ -50,7 +50,7 @@ class _Reach:
         self.value_sets: set[ir.ValueSet | None] = set()
         """Value sets that a select uses."""
         self.extern_functions = False
-        """Whether controls call any; calls in parsers do not count."""
+        """Whether controls call extern functions; calls in parsers do not count."""
         for block in program.package:
             self._in_parser = block.kind == "parser"
             self._enter(block)
@@ -91,7 +91,7 @@ class _Reach:
 
 
 def _declared_items(block: ir.Block, reach: _Reach) -> Iterator[ir.Declaration]:
-    """Yield what is declared in the block and, in their places, in the blocks inside it."""
+    """Yield the declarations of the block and, in their places, of the blocks inside it."""
     for item in (*block.locals, *block.direct):
         if isinstance(item, ir.Block):
             if item in reach.found:
@@ -103,7 +103,7 @@ def _declared_items(block: ir.Block, reach: _Reach) -> Iterator[ir.Declaration]:
 def _listed_actions(
     program: ir.Program, declared: Sequence[Sequence[ir.Declaration]], reach: _Reach
 ) -> list[ir.Action]:
-    """In each of the package's controls first the actions that are declared outside of controls."""
+    """Return the actions; in each of the package's controls first those declared outside of controls."""
     named: dict[str, ir.Action] = {}
     for block, items in zip(program.package, declared, strict=True):
         tables = [item for item in items if isinstance(item, ir.Table)]
@@ -143,7 +143,7 @@ def _top_level(program: ir.Program) -> list[ir.Instance]:
 
 
 def _ordered_externs(items: Sequence[ir.Declaration]) -> list[ir.Instance]:
-    """Extern objects in order; direct ones, and those that tables make, where their table is declared."""
+    """Return extern objects in order; direct ones, and those that tables make, at their table's place."""
     attached = {each for item in items if isinstance(item, ir.Table) for each in item.attached}
     with_table = {each for each in attached if each.in_table or each.type.name.startswith("direct_")}
     found: dict[ir.Instance, None] = {}

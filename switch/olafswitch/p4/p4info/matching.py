@@ -1,4 +1,4 @@
-"""Whether a pushed P4Info describes the pushed program."""
+"""Compare a pushed P4Info with that of the pushed program."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _info_shape(kind: str, item: Any) -> Any:
 
 
 def find_mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
-    """A description of the first difference that matters; empty when there is none.
+    """Return a description of the first difference that matters; empty when there is none.
 
     Actions that no table lists do not matter: no write can name them.
     """

@@ -11,7 +11,7 @@ from olafswitch.p4runtime.protocol import p4info_pb2
 
 
 class TypeInfo:
-    """Describes types, and adds those that have names to ``info.type_info``."""
+    """A describer of types, which adds types that have names to ``info.type_info``."""
 
     def __init__(self, info: p4info_pb2.P4Info, errors: Sequence[str]) -> None:
         self._known = info.type_info
@@ -99,7 +99,7 @@ class TypeInfo:
 
 
 def find_translation(type_: t.NewType) -> tuple[str, int | None] | None:
-    """``@p4runtime_translation``'s URI and width (None: a string); None when it does not exist."""
+    """Return ``@p4runtime_translation``'s URI and width (None: a string); None when it does not exist."""
     found = find_annotation(
         type_.declaration.annotations if type_.declaration else (), "p4runtime_translation"
     )

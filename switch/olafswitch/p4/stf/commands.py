@@ -70,7 +70,7 @@ Command = Send | Expect | Add | SetDefault | RemoveAll | CheckCounter | BMv2Comm
 
 
 class Unreadable(Exception):
-    """A line that is not STF, or names what the program does not have."""
+    """A line that is not STF, or names an object that the program does not have."""
 
 
 _PORT_BITS = 9
@@ -85,7 +85,7 @@ _DIRECT = {
     "register_read": 1, "register_write": 3, "register_reset": 1, "meter_get_rates": 2, "meter_set_rates": 4,
     "meter_array_set_rates": 3,
 }  # fmt: skip
-"""BMv2's verbs that p4c's runner passes on, and how many arguments each needs."""
+"""BMv2's verbs that p4c's runner passes on, and the number of arguments of each."""
 
 
 def read_commands(text: str) -> list[tuple[int, Command]]:
@@ -107,7 +107,7 @@ def read_commands(text: str) -> list[tuple[int, Command]]:
 
 
 def parse_number(text: str) -> int:
-    """Return a number in any base. Raises ValueError for what is none, or has ``*`` digits."""
+    """Return a number in any base. Raises ValueError for other text, and for ``*`` digits."""
     if "*" in text:
         raise ValueError(f"{text}: * can stand in ternary, lpm and optional keys only")
     clean = text.replace("_", "")
@@ -157,14 +157,14 @@ def _parse_words(verb: str, words: "_Words") -> Command:
 
 
 def _parse_frame(rest: str) -> tuple[int, str]:
-    """Return the port and the digits behind it."""
+    """Return the port and the digits after it."""
     port, *digits = rest.partition("#")[0].split() or [""]
     check_width(parse_number(port), _PORT_BITS, "port")
     return parse_number(port), "".join(digits).lower()
 
 
 class _Words:
-    """The words and marks of a line from left to right; whatever stands in quotes is a name."""
+    """The words and marks of a line from left to right; quoted text is a name."""
 
     def __init__(self, text: str) -> None:
         self.left: list[str] = []
@@ -187,7 +187,7 @@ class _Words:
         return self.left.pop(0).replace('"', "")
 
     def take_joined(self, *marks: str) -> str:
-        """Take a word, and what such marks join to it."""
+        """Take a word, with the words that such marks join to it."""
         word = self.take()
         while self.next_is(*marks):
             word += self.left.pop(0) + self.take()

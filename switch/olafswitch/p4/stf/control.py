@@ -38,28 +38,28 @@ _T = TypeVar("_T")
 
 
 class StfSwitch(ForwardingPlane, Protocol):
-    """A v1model program that runs."""
+    """A running v1model program."""
 
     def process(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes]]:
-        """One frame: port and frame of what leaves."""
+        """Process one frame and return the port and frame of each that leaves."""
 
 
 class Control:
-    """Programs one switch with the commands of an STF file."""
+    """An interpreter of an STF file's commands on one switch."""
 
     def __init__(self, switch: StfSwitch, info: P4Info) -> None:
         self.switch = switch
         self.info = ProgramInfo(info)
         self._entries: dict[tuple[int, Key, int], str] = {}
-        """What the file added, with its label."""
+        """The entries that the file added, with their labels."""
         self._nodes: list[list[Replica]] = []
         self._groups: dict[int, list[int]] = {}
         self._mirrors: dict[int, tuple[int | None, int | None]] = {}
 
     def run_statement(self, command: Add | SetDefault | RemoveAll | CheckCounter | BMv2Command) -> str:
-        """Run it; the difference, for a check that failed.
+        """Run a command and return the difference when it is a check that failed.
 
-        Raises ValueError when it names something that is not there, or a value that does not fit.
+        Raises ValueError when it names an object that does not exist, or a value that does not fit.
         """
         match command:
             case Add():
@@ -226,7 +226,7 @@ def _parse_match(field: MatchField, text: str) -> Match:
 
 
 def _parse_digits(text: str) -> tuple[int, int, list[bool]]:
-    """Return a literal's value, the bits of a digit, and which digits are given and not ``*``."""
+    """Return a literal's value, the bits of a digit, and which digits are given (not ``*``)."""
     bits = _DIGIT_BITS.get(text[:2].lower())
     if bits is None:
         raise ValueError(f"{text}: * needs hex, octal or binary digits")
@@ -235,7 +235,7 @@ def _parse_digits(text: str) -> tuple[int, int, list[bool]]:
 
 
 def _parse_prefix(field: MatchField, text: str) -> Match:
-    """``VALUE/LENGTH``; without a length, as p4c's runner: as long as its digits, up to the first ``*``."""
+    """Return a prefix ``VALUE/LENGTH``; without a length, up to the first ``*``, as p4c's runner reads it."""
     value, slash, length = text.partition("/")
     if slash:
         return Lpm(parse_number(value), parse_number(length))
@@ -248,7 +248,7 @@ def _parse_prefix(field: MatchField, text: str) -> Match:
 
 
 def _parse_ternary(field: MatchField, text: str) -> Match:
-    """A literal with ``*`` digits; bits above its digits are free, as in p4c's runner."""
+    """Return a literal with ``*`` digits; bits above its digits match any, as in p4c's runner."""
     if text[:2].lower() not in _DIGIT_BITS and "*" not in text:
         return Ternary(parse_number(text), (1 << field.bits) - 1)
     value, bits, known = _parse_digits(text)

@@ -1,4 +1,4 @@
-"""A whole STF file against a switch."""
+"""Play a whole STF file against a switch."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ def play_file(switch: StfSwitch, info: P4Info, text: str) -> str:
     """Return the first difference from what the file expects; empty when there is none.
 
     As in p4c's runner, each ``expect`` is one frame, and a frame that none expects is a difference. Raises
-    Unreadable at what is not STF, names something that the program has not, or does not fit.
+    Unreadable for a line that is not STF, names an object that the program does not have, or does not fit.
     """
     control = Control(switch, info)
     sent: dict[int, list[bytes]] = defaultdict(list)

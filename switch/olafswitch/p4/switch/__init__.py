@@ -1,1 +1,1 @@
-"""A compiled program as a running switch: its library loaded, its tables programmed, its packets moved."""
+"""A compiled program as a running switch: its library, its tables and its packets."""

@@ -7,7 +7,7 @@ from olafswitch.p4runtime.dataplane import Exact, Key, Lpm, Match, Optional, Ran
 
 
 class KeyForm:
-    """Encodes the keys of one table or value set."""
+    """An encoder of the keys of one table or value set."""
 
     def __init__(self, fields: Sequence[dict[str, Any]], kind: str) -> None:
         self._fields = [(f["kind"], int(f["width"]), 8 * int(f["words"])) for f in fields]
@@ -15,7 +15,7 @@ class KeyForm:
         self.kind = kind
 
     def encode(self, key: Key) -> tuple[bytes, bytes, int]:
-        """Value words, mask words (a range's upper bounds), and the prefix length of an LPM table."""
+        """Return value words, mask words (a range's upper bounds), and the prefix length of an LPM table."""
         if self._exact:
             row = b"".join(
                 match.value.to_bytes(size, "little")  # type: ignore[union-attr]  # exact fields are Exact
@@ -35,7 +35,7 @@ class KeyForm:
 
 
 def declared_key(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[int | None]]) -> Key:
-    """The key of an entry in the program, from its (value, mask, high) triples; fields are kinds and bits."""
+    """Return the key of a program's entry from (value, mask, high) triples; fields are kinds and bits."""
     made: list[Match] = []
     for (value, mask, high), (kind, width) in zip(matches, fields, strict=True):
         full = (1 << width) - 1
@@ -56,7 +56,7 @@ def declared_key(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[i
 
 
 def key_bounds(match: Match, width: int) -> tuple[int, int]:
-    """Value and mask of a match; of a range its bounds."""
+    """Return the value and mask of a match, or the bounds of a range."""
     full = (1 << width) - 1
     match match:
         case Exact(value) | Optional(value):

@@ -40,7 +40,7 @@ _SIGNATURES = {
     "p4_replay": (_U64, _P, _P, _U32, c.c_char_p, c.POINTER(_U32), _U32, _U32, c.POINTER(_U64)),
 }
 PROCESS = {"v1model": "p4_switch_process", "xsa": "p4_switch_process_with_metadata"}
-"""What processes packets in a program of each architecture."""
+"""The function that processes packets in a program of each architecture."""
 _PROCESS_SIGNATURES = {
     "v1model": (None, _P, _U32, c.c_char_p, c.c_size_t, _U64, EMIT, _P),
     "xsa": (None, _P, c.c_char_p, c.c_size_t, _U64, c.c_char_p, EMIT, _P),
@@ -48,7 +48,7 @@ _PROCESS_SIGNATURES = {
 
 
 def load_library(path: Path, architecture: str) -> c.CDLL:
-    """The library with its functions' types set."""
+    """Return the library with its functions' types set."""
     library = c.CDLL(str(path))
     signatures = {**_SIGNATURES, PROCESS[architecture]: _PROCESS_SIGNATURES[architecture]}
     for name, (result, *arguments) in signatures.items():

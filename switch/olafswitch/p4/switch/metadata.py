@@ -1,4 +1,4 @@
-"""User metadata and user externs, next to an XSA pipeline: numbers with their first field on top."""
+"""User metadata and user externs of an XSA pipeline, as numbers with their first field on top."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ class MetadataForm:
 
     @property
     def size(self) -> int:
-        """Bytes of the packed metadata."""
+        """The bytes of the packed metadata."""
         return (sum(width for _, width in self.fields) + 7) // 8
 
     def pack(self, values: Mapping[str, int]) -> bytes:
-        """The bytes of the fields' values; missing ones are 0.
+        """Return the bytes of the fields' values; missing values are 0.
 
         Raises BadInput for a field that does not exist or a value that does not fit.
         """
@@ -34,7 +34,7 @@ class MetadataForm:
         return number.to_bytes(self.size, "big")
 
     def unpack(self, row: bytes) -> dict[str, int]:
-        """The fields' values."""
+        """Return the fields' values."""
         number = int.from_bytes(row, "big")
         values = {}
         for name, width in reversed(self.fields):
@@ -61,7 +61,7 @@ class UserExtern:
         return (self.output_width + 7) // 8
 
     def encode(self, result: int) -> bytes:
-        """A result's bytes; raises BadInput when it does not fit."""
+        """Return a result's bytes; raises BadInput when it does not fit."""
         if not 0 <= result < 1 << self.output_width:
             raise BadInput(f"user extern {self.name}: {result:#x} does not fit in {self.output_width} bits")
         return result.to_bytes(self.output_bytes, "big")

@@ -20,7 +20,7 @@ _OneShot = tuple[int, list[int]]
 
 
 def _had_memory(result: int | None) -> int:
-    """What a call of the library made; raises MemoryError when it had no memory for it."""
+    """Return what a call of the library made; raises MemoryError when the library had no memory."""
     if not result:
         raise MemoryError("out of memory in the switch; nothing was changed")
     return result
@@ -28,9 +28,9 @@ def _had_memory(result: int | None) -> int:
 
 @dataclass(frozen=True)
 class Handle:
-    """What packet threads need, as addresses: a ``p4_switch *`` for each, and what processes packets.
+    """The addresses that packet threads need: a ``p4_switch *`` for each, and the function that runs packets.
 
-    The latter is a ``p4_process_fn``; for XSA a ``p4_process_metadata_fn``.
+    The function is a ``p4_process_fn``; for XSA a ``p4_process_metadata_fn``.
     """
 
     lanes: Sequence[int]
@@ -38,7 +38,7 @@ class Handle:
 
     @property
     def switch(self) -> int:
-        """That of the first thread."""
+        """The first thread's switch."""
         return self.lanes[0]
 
 
@@ -51,8 +51,8 @@ class NativeSwitch(PacketSide):
     def __init__(
         self, cpu_port: int = CPU_PORT, optimize: str = "-O2", architecture: str = "v1model", lanes: int = 1
     ) -> None:
-        """``architecture`` is that of the programs it runs: ``v1model`` or ``xsa``; ``lanes`` is how many
-        threads may process packets, each with one of the handle's."""
+        """Create a device for programs of ``architecture``: ``v1model`` or ``xsa``; ``lanes`` threads may
+        process packets, each with its own switch of the handle."""
         super().__init__(cpu_port)
         self._optimize = optimize
         self._architecture = architecture
@@ -74,7 +74,7 @@ class NativeSwitch(PacketSide):
         return pipelines.prepare_pipeline(p4info, device_config, self._optimize, self._architecture)
 
     def commit(self, pipeline: Pipeline) -> None:
-        """Run it with empty tables; when this returns, all hooks use it."""
+        """Run the pipeline with empty tables; when this returns, all hooks use it."""
         library = pipeline.library
         switch = library.p4_switch_new()
         if not switch:
@@ -98,7 +98,7 @@ class NativeSwitch(PacketSide):
             old[0].library.p4_switch_free(old[1])
 
     def initial_entries(self, pipeline: Pipeline) -> Sequence[dp.InitialEntry]:
-        """The entries that the program of ``pipeline`` declares, in source order."""
+        """Return the entries that the program of ``pipeline`` declares, in source order."""
         return [entry for _, entry in pipeline.initial_entries()]
 
     def close(self) -> None:
@@ -119,11 +119,11 @@ class NativeSwitch(PacketSide):
         return Handle(self._lanes, self._pipeline.process)
 
     def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
-        """Call ``hook`` with each new switch (None: none); when it returns, it no longer uses the old one."""
+        """Call ``hook`` with each new switch (None: none); a hook that returns no longer uses the old one."""
         self._hooks.append(hook)
 
     def quiesce(self) -> None:
-        """Return once no packet is in the pipeline that was there at the call."""
+        """Wait until each packet that is in the pipeline at the call has left it."""
         self.library.p4_quiesce(self._switch)
 
     # --- entries
@@ -134,7 +134,7 @@ class NativeSwitch(PacketSide):
         return _had_memory(self.library.p4_action_direct(form.number, data, len(data) // 8))
 
     def _action(self, table: PipelineTable, spec: dp.ActionSpec) -> tuple[int, _OneShot | None]:
-        """The library's action, and what must be freed with it."""
+        """Return the library's action, and what must be freed with it."""
         library = self.library
         match spec:
             case dp.ActionCall():
@@ -166,7 +166,7 @@ class NativeSwitch(PacketSide):
                 self.library.p4_member_free(self._switch, member)
 
     def insert(self, table_id: int, key: dp.Key, priority: int, action: dp.ActionSpec) -> None:
-        """Add an entry. A larger priority wins. Raises TableFull, and MemoryError as all that follow."""
+        """Add an entry. The largest priority wins. Raises TableFull, and MemoryError as all methods below."""
         table = self._tables[table_id]
         values, masks, prefix = table.form.encode(key)
         made, one_shot = self._action(table, action)
@@ -205,7 +205,7 @@ class NativeSwitch(PacketSide):
         _had_memory(self.library.p4_set_default(self._switch, table.place, made))
 
     def idle_ns(self, table_id: int, key: dp.Key, priority: int) -> int:
-        """Since an entry was last hit, or inserted, in ns."""
+        """Return the ns since an entry was last hit, or inserted."""
         idle: int = self.library.p4_idle_ns(self._entry(table_id, key, priority))
         return idle
 
@@ -222,7 +222,7 @@ class NativeSwitch(PacketSide):
         return dp.CounterData(out[0], out[1])
 
     def direct_counter(self, table_id: int, key: dp.Key, priority: int) -> dp.CounterData:
-        """An entry's direct counter."""
+        """Return an entry's direct counter."""
         return self._count(self._entry(table_id, key, priority), 0, 0)
 
     def set_direct_counter(self, table_id: int, key: dp.Key, priority: int, data: dp.CounterData) -> None:

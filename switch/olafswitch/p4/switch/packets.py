@@ -14,7 +14,7 @@ CPU_PORT = 510
 
 @dataclass(frozen=True)
 class Replayed:
-    """Frames processed, frames sent, and the seconds that it took."""
+    """The numbers of processed and sent frames, and the duration in s."""
 
     frames: int
     sent: int
@@ -22,7 +22,7 @@ class Replayed:
 
 
 class PacketSide:
-    """What a switch does with packets; :class:`olafswitch.p4.switch.native.NativeSwitch` adds its tables."""
+    """The packets of a switch; :class:`olafswitch.p4.switch.native.NativeSwitch` adds its tables."""
 
     def __init__(self, cpu_port: int = CPU_PORT) -> None:
         self.cpu_port = cpu_port
@@ -47,7 +47,7 @@ class PacketSide:
         return self._pipeline.library
 
     def _require(self, architecture: str, instead: str) -> Pipeline:
-        """The running pipeline; raises OlafError when it is of another architecture."""
+        """Return the running pipeline; raises OlafError when it is of another architecture."""
         if self._pipeline is None:
             raise OlafError("no pipeline runs on this device")
         runs = self._pipeline.program.architecture
@@ -56,7 +56,7 @@ class PacketSide:
         return self._pipeline
 
     def process(self, port: int, frame: bytes, now_ns: int | None = None) -> list[tuple[int, bytes]]:
-        """Run one packet in this thread; every (port, frame) that leaves, in order.
+        """Run one packet in this thread and return every (port, frame) that leaves, in order.
 
         Only while no other thread processes packets of this switch.
         """
@@ -69,9 +69,9 @@ class PacketSide:
     def process_with_metadata(
         self, frame: bytes, metadata: Mapping[str, int], timestamp: int = 0
     ) -> tuple[bytes | None, dict[str, int]]:
-        """Run one packet of a program for XSA; the frame that leaves (None: dropped) and its user metadata.
+        """Run one packet of a program for XSA; return the frame that leaves (None: dropped) and its metadata.
 
-        ``metadata`` has fields by name (of a struct in it ``outer.inner``); what is missing is 0.
+        ``metadata`` holds fields by name (in a nested struct, ``outer.inner``); a missing field is 0.
         ``timestamp`` counts clock cycles. Raises BadInput for a field that does not exist or a value that
         does not fit, or where a user extern has no function, and what a user extern's function raises.
         """
@@ -90,7 +90,7 @@ class PacketSide:
         return (self._sent[0][1] if self._sent else None), form.unpack(row.raw[: form.size])
 
     def on_user_extern(self, name: str, function: Callable[[int], int]) -> None:
-        """Let ``function`` compute what the user extern ``name`` gives: numbers, their first field on top.
+        """Let ``function`` compute the result of the user extern ``name``: numbers, their first field on top.
 
         ``name`` is its control plane name, or the end of that after a dot.
         """
@@ -116,7 +116,7 @@ class PacketSide:
             self._failure = error
 
     def replay(self, port: int, frames: Sequence[bytes], rounds: int) -> Replayed:
-        """Run ``frames`` ``rounds`` times over, in this thread, without returning to Python."""
+        """Run ``frames`` ``rounds`` times in this thread, without returning to Python."""
         self._require("v1model", "process_with_metadata()")
         library = self.library
         process = c.cast(library.p4_switch_process, c.c_void_p)
@@ -147,14 +147,14 @@ class PacketSide:
             self.deliver(port, sent)
 
     def deliver(self, port: int, frame: bytes) -> None:
-        """Pass on a frame that left: at the CPU port to the control plane, else to ``send_with``'s."""
+        """Pass on a frame that left: from the CPU port to the control plane, else to ``send_with``."""
         if port == self.cpu_port:
             self.packet_in(frame)
         elif self._send is not None:
             self._send(port, frame)
 
     def packet_in(self, frame: bytes) -> None:
-        """A frame left by the CPU port."""
+        """Pass a frame that left by the CPU port to the receiver of packet-ins."""
         if self._packet_in is not None:
             self._packet_in(frame)
 

@@ -1,4 +1,4 @@
-"""A compiled pipeline, ready to run: its library, and the places of its objects there."""
+"""A compiled pipeline, ready to run: its library, and the places of its objects in the library."""
 
 import ctypes as c
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from olafswitch.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info
 
 @dataclass(frozen=True)
 class ActionForm:
-    """An action's number in the library, and the bytes of each of its parameters there."""
+    """An action's number in the library, and the bytes of each of its parameters."""
 
     number: int
     sizes: tuple[int, ...]
@@ -45,14 +45,14 @@ class Array:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What :meth:`olafswitch.p4.switch.native.NativeSwitch.prepare` returns."""
+    """The pipeline that :meth:`olafswitch.p4.switch.native.NativeSwitch.prepare` returns."""
 
     program: Program
     library: c.CDLL
     p4info: P4Info
 
     def tables(self) -> dict[int, PipelineTable]:
-        """Each table by id, empty."""
+        """Return each table by id, empty."""
         sizes = {
             int(name): tuple(8 * n for n in action["words"])
             for name, action in self.program.description["actions"].items()
@@ -69,7 +69,7 @@ class Pipeline:
         return made
 
     def arrays(self) -> dict[int, Array]:
-        """Counters, meters and registers by id."""
+        """Return counters, meters and registers by id."""
         made = {}
         for rows in self.program.description["arrays"].values():
             for name, row in rows.items():
@@ -77,21 +77,21 @@ class Pipeline:
         return made
 
     def value_sets(self) -> dict[int, tuple[int, KeyForm]]:
-        """Each value set's place and form by id."""
+        """Return each value set's place and form by id."""
         rows = self.program.description["value_sets"]
         return {row["id"]: (row["place"], KeyForm(row["keys"], "TERNARY")) for row in rows}
 
     def user_metadata(self) -> MetadataForm:
-        """How the user metadata of a program for XSA is packed."""
+        """Return how the user metadata of a program for XSA is packed."""
         rows = self.program.description["user_metadata"]
         return MetadataForm(tuple((row["name"], row["width"]) for row in rows))
 
     def user_externs(self) -> list[UserExtern]:
-        """The user externs, in the order of their numbers."""
+        """Return the user externs, in the order of their numbers."""
         return [UserExtern(**row) for row in self.program.description["user_externs"]]
 
     def digests(self) -> list[dict[str, Any]]:
-        """Each digest's id and its fields' words, by place."""
+        """Return each digest's id and its fields' words, by place."""
         rows: list[dict[str, Any]] = self.program.description["digests"]
         return rows
 
@@ -104,7 +104,7 @@ class Pipeline:
         return address
 
     def initial_entries(self) -> list[tuple[int, InitialEntry]]:
-        """The program's own entries, each with its place in the library."""
+        """Return the program's own entries, each with its place in the library."""
         made = []
         for table in self.program.description["tables"]:
             fields = [(each["kind"], int(each["width"])) for each in table["keys"]]
@@ -152,7 +152,7 @@ def prepare_pipeline(
 
 
 def _translate_text(program: Program) -> str:
-    """A type that a control plane gives in another width than the program has it; empty if none."""
+    """Return a type whose width differs between control plane and program; empty if there is none."""
     widths = {}
     for table in program.description["tables"]:
         for at, key in enumerate(table["keys"]):

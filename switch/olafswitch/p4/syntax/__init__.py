@@ -1,1 +1,1 @@
-"""From text to a syntax tree: P4_16's tokens and grammar (P4_16 specification, appendix on the grammar)."""
+"""Parse text into a syntax tree: P4_16's tokens and grammar (appendix of the P4_16 specification)."""

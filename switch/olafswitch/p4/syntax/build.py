@@ -1,4 +1,4 @@
-"""From grammar rules to syntax tree: statements and declarations."""
+"""Build a syntax tree from grammar rules: statements and declarations."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ def _annotations(c: Children) -> tree.Annotations:
 
 
 def _declared(kind: Callable[..., Any], *fields: Any) -> Rule:
-    """A rule with one name, and annotations or not: the other parts are the node's further ``fields``."""
+    """Return a rule with a name and optional annotations; its other parts are the node's further fields."""
 
     def make(_: Any, c: Children) -> Any:
         word = next(child for child in c if isinstance(child, Word))
@@ -41,23 +41,23 @@ def _declared(kind: Callable[..., Any], *fields: Any) -> Rule:
 
 
 def _kind_of(kind: Callable[..., Any]) -> Rule:
-    """As :func:`_declared`, of a rule whose first word is the node's ``kind``."""
+    """Return a rule as :func:`_declared` does, whose first word is the node's ``kind``."""
     return lambda self, c: _declared(kind, str(c[0]))(self, c)
 
 
 def _annotated(_: Any, c: Children) -> Any:
-    """A rule that is its last part, with the annotations in front of it."""
+    """Return a rule's last part, with the annotations in front of it."""
     last = parts(c)[-1]
     return replace(last, annotations=_annotations(c) + last.annotations)
 
 
 def _property(name: str) -> Rule:
-    """A rule that is a table's property."""
+    """Return a rule that is a table's property."""
     return lambda _, c: tree.Property(place(c), name, (), bool(has_word(c, "const")), tuple(parts(c)))
 
 
 class Builder(ExpressionBuilder):
-    """Turns a parse into declarations."""
+    """A transformer of a parse into declarations."""
 
     program = listed
     declaration = _annotated

@@ -1,4 +1,4 @@
-"""From grammar rules to syntax tree: expressions and types."""
+"""Build a syntax tree from grammar rules: expressions and types."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,21 +13,21 @@ from olafswitch.p4.syntax.literals import parse_literal
 
 Children = Sequence[Any]
 Rule = Callable[[Any, Children], Any]
-"""A method that makes something of a rule's children: terminals, and what other methods made."""
+"""A method that makes a node of a rule's children: terminals, and results of other methods."""
 
 
 class Word(str):
-    """A name with its place."""
+    """A name with its place in the source."""
 
     pos: Pos
 
 
 class Annotated(list[tree.Annotation]):
-    """The annotations in front of something."""
+    """The annotations in front of a declaration."""
 
 
 def place(children: Children) -> Pos:
-    """The place of the first child."""
+    """Return the place of the first child."""
     for child in children:
         if child is not None and child != []:
             first = child[0] if isinstance(child, (list, tuple)) and not isinstance(child, Pos) else child
@@ -37,7 +37,7 @@ def place(children: Children) -> Pos:
 
 
 def parts(children: Children) -> list[Any]:
-    """The children without words, punctuation and annotations; names as plain text."""
+    """Return the children without words, punctuation and annotations; names as plain text."""
     return [
         str(child) if isinstance(child, Word) else child
         for child in children
@@ -46,32 +46,32 @@ def parts(children: Children) -> list[Any]:
 
 
 def has_word(children: Children, *words: str) -> str:
-    """The first of ``words`` among the children; empty when none is."""
+    """Return the first of ``words`` among the children; empty when none is there."""
     return next((str(c) for c in children if isinstance(c, Terminal) and str(c) in words), "")
 
 
 def node(kind: Callable[..., Any]) -> Rule:
-    """A rule whose parts are the node's fields, in order."""
+    """Return a rule whose parts are the node's fields, in order."""
     return lambda _, c: kind(place(c), *parts(c))
 
 
 def worded(kind: Callable[..., Any]) -> Rule:
-    """As :func:`node`, of a rule whose first word is the first field."""
+    """Return a rule as :func:`node` does, whose first word is the first field."""
     return lambda _, c: kind(place(c), str(c[0]), *parts(c))
 
 
 def listed(_: Any, c: Children) -> Any:
-    """A rule that is a list of its parts."""
+    """Return a rule's parts as a list."""
     return tuple(parts(c))
 
 
 def first(_: Any, c: Children) -> Any:
-    """A rule that is its first part."""
+    """Return a rule's first part."""
     return parts(c)[0]
 
 
 def as_type(expr: Any) -> tree.Type:
-    """The type that was read as an expression, such as ``T``, ``T<A>`` or ``T[4]``."""
+    """Return the type that was read as an expression, such as ``T``, ``T<A>`` or ``T[4]``."""
     match expr:
         case tree.Name():
             return tree.NamedType(expr.pos, expr.name, expr.top_level)
@@ -91,7 +91,7 @@ def as_type(expr: Any) -> tree.Type:
 
 
 class ExpressionBuilder(Transformer[Any, Any]):
-    """One method for each rule; children are terminals and results of other methods."""
+    """A transformer with one method for each rule; children are terminals and results of other methods."""
 
     def name(self, c: Children) -> Word:
         word = Word(str(c[0]))

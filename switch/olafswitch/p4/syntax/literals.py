@@ -10,7 +10,7 @@ _BASES = {"0x": 16, "0b": 2, "0o": 8, "0d": 10}
 
 
 def parse_literal(text: str, pos: Pos) -> Number:
-    """The number of an INTEGER token; raises Refused when its width is 0 but its value is not."""
+    """Return the number of an INTEGER token; raises Refused when its width is 0 but its value is not."""
     parts = _NUMBER.fullmatch(text)
     assert parts is not None
     digits = parts["digits"].replace("_", "").lower()
@@ -27,7 +27,7 @@ def parse_literal(text: str, pos: Pos) -> Number:
 
 
 def write_number(number: Number) -> str:
-    """The number in the base that it is written in, without its width."""
+    """Return the number in the base in which it was written, without its width."""
     sign = "-" if number.value < 0 else ""
     prefix = next((prefix for prefix, base in _BASES.items() if base == number.base and base != 10), "")
     form = {16: "x", 8: "o", 2: "b"}.get(number.base, "d")

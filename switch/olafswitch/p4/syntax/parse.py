@@ -1,4 +1,4 @@
-"""Text to syntax tree."""
+"""Parse text into a syntax tree."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -28,7 +28,7 @@ class _Placed(Terminal):
 
 
 class _TokenFeed(Lexer):
-    """Hands the parser the tokens of :func:`tokenize` under the grammar's names."""
+    """A feed of the tokens of :func:`tokenize_text` to the parser, under the grammar's names."""
 
     def __init__(self, conf: Any) -> None:
         self._terminals = {t.pattern.value: t.name for t in conf.terminals if t.pattern is not None}
@@ -51,7 +51,7 @@ def _load_grammar() -> Lark:
 
 
 def parse_program(text: str) -> tree.Program:
-    """The declarations of a preprocessed program.
+    """Return the declarations of a preprocessed program.
 
     Raises Refused where the text is not P4_16.
     """
@@ -76,7 +76,7 @@ def parse_program(text: str) -> tree.Program:
 
 
 def parse_expression(text: str, pos: Pos) -> tree.Expr:
-    """The expression in an annotation at ``pos``.
+    """Return the expression in an annotation at ``pos``.
 
     Raises Refused where the text is not an expression.
     """

@@ -24,17 +24,17 @@ _STRING = re.compile(
 )
 _SPLICE = re.compile(r"\\[ \t\r\f\v]*\n")
 _DROPPED = frozenset(["pragma", "ident", "sccs", "assert", "unassert"])
-"""Directives that a C preprocessor knows and that mean nothing to P4."""
+"""Directives that a C preprocessor knows and that have no meaning in P4."""
 PREDEFINED = {"__P4C__": "1", "__TARGET_BMV2__": "1"}
 """The macros of p4c for v1model."""
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|define|undef|error|warning)\b")
 
 
 def _on_one_line(text: str) -> str:
-    """Return the text with spliced lines joined and its strings in one line each.
+    """Return the text with spliced lines joined and each string in one line.
 
-    As many empty lines follow as each of them took. Directives inside a string, as in a long annotation,
-    are kept as lines of their own; the string becomes parts around them, which
+    Empty lines follow for the joined ones, so that line numbers stay. A directive inside a string, as in a
+    long annotation, keeps its own line; the string becomes parts around it, which
     :func:`olafswitch.p4.syntax.tokens.tokenize_text` joins again.
     """
 
@@ -48,7 +48,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _splice_lines(text: str) -> str:
-    """Join each line that ends with a backslash with the next one, before anything else is read."""
+    """Join each line that ends with a backslash with the next line, before anything else is read."""
     if not _SPLICE.search(text):
         return text
     made = [""]
@@ -64,7 +64,7 @@ def _splice_lines(text: str) -> str:
 
 
 def _split_string(lines: Sequence[str]) -> Iterator[str]:
-    """The lines of one string as parts of it, directives and empty lines."""
+    """Yield the lines of one string as parts of it, directives and empty lines."""
     part: list[str] = []
     for line in lines:
         if _DIRECTIVE.match(line):
@@ -110,7 +110,7 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
 
     def on_directive_unknown(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> Any:
-        """pcpp asks for this outside of skipped groups only, so that these skip an ``#error`` too."""
+        """Report an ``#error``; pcpp calls this outside of skipped groups only."""
         if directive.value == "error":
             self.on_error(directive.source, directive.lineno, "".join(t.value for t in toks).strip())
         return True if directive.value in ("error", "warning") else None
@@ -126,7 +126,7 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
 
 
 def parse_defines(words: Sequence[str]) -> dict[str, str | None]:
-    """Return the macros of ``NAME`` or ``NAME=VALUE``: without a value it is 1, as for any C compiler."""
+    """Return the macros of ``NAME`` or ``NAME=VALUE``; without a value it is 1, as for a C compiler."""
     return {name: value if given else "1" for name, given, value in (word.partition("=") for word in words)}
 
 
@@ -145,7 +145,7 @@ def preprocess_file(
 def preprocess_text(
     text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:
-    """As :func:`preprocess`, for text that was read from the file ``name``."""
+    """Preprocess text that was read from the file ``name``, as :func:`preprocess_file` does."""
     engine = _P4Preprocessor()
     for folder in (*include, Path(name).parent, HOME):
         engine.add_path(str(folder))

@@ -58,7 +58,7 @@ class Token:
 
 
 def tokenize_text(text: str, file: str = "<text>") -> list[Token]:
-    """All tokens of a preprocessed program; ``#line`` marks set the places.
+    """Return all tokens of a preprocessed program; ``#line`` marks set the places.
 
     Raises Refused at a character that no token can contain.
     """
@@ -118,7 +118,7 @@ def _only_tokens(tokens: list[Token]) -> list[Token]:
 
 
 def _find_closing(tokens: list[Token], at: int) -> int:
-    """The index of the bracket that closes the one at ``at``."""
+    """Return the index of the bracket that closes the bracket at ``at``."""
     depth = 0
     for index in range(at, len(tokens)):
         if tokens[index].kind in ("(", "[", "{"):
@@ -156,7 +156,7 @@ def _is_name(token: Token) -> bool:
 
 
 def _generic_names(tokens: list[Token]) -> set[str]:
-    """Names that are declared with type parameters."""
+    """Return the names that are declared with type parameters."""
     before = _TYPE_WORDS | {"struct", "header", "header_union", "extern", "parser", "control", "package"}
     names = set()
     for previous, name, angle in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -167,7 +167,7 @@ def _generic_names(tokens: list[Token]) -> set[str]:
 
 
 def _after_type(tokens: list[Token], at: int) -> int | None:
-    """The index after the type that begins at ``at``; None when there is no type."""
+    """Return the index after the type that begins at ``at``; None when there is no type."""
     if at < len(tokens) and tokens[at].kind == ".":
         at += 1
     if at >= len(tokens):
@@ -187,7 +187,7 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
 
 
 def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
-    """The index after the ``>`` of the type arguments that open at ``at``; None when there are none."""
+    """Return the index after the ``>`` of the type arguments that open at ``at``; None without any."""
     at += 1
     if tokens[at - 2].kind == "tuple" and at < len(tokens) and tokens[at].kind == ">":
         return at + 1
@@ -222,7 +222,7 @@ def _mark_generics(tokens: list[Token]) -> None:
 
 
 def _join_shifts(tokens: list[Token]) -> None:
-    """Join ``>`` and a directly following ``>`` or ``>=`` into a shift, unless one closes type arguments."""
+    """Join ``>`` and a directly following ``>`` or ``>=`` into a shift, unless it closes type arguments."""
     at = 0
     while at + 1 < len(tokens):
         first, second = tokens[at], tokens[at + 1]

@@ -31,7 +31,7 @@ class Number(Node):
     width: int | None
     signed: bool
     base: int = 10
-    """The base of its digits."""
+    """The base of the digits."""
 
 
 class String(Node):
@@ -45,7 +45,7 @@ class Boolean(Node):
 class Name(Node):
     name: str
     top_level: bool = False
-    """Written with a leading dot."""
+    """Whether it is written with a leading dot."""
 
 
 class MemberExpression(Node):
@@ -63,7 +63,7 @@ class Slice(Node):
     high: Expr
     low: Expr
     width: bool = False
-    """Written ``[high +: low]``: a base and a width."""
+    """Whether it is written ``[high +: low]``: a base and a width."""
 
 
 class Unary(Node):
@@ -414,7 +414,7 @@ class SelectCase(Node):
 
 
 class Transition(Node):
-    """To one state, or by a select over ``subjects``."""
+    """A transition to one state, or by a select over ``subjects``."""
 
     state: str
     subjects: tuple[Expr, ...]

@@ -57,7 +57,7 @@ class Graph:
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Node] = {}
         self.pos: Pos | None = None
-        """The statement whose values are made."""
+        """The statement whose values are being made."""
 
     def node(self, op: str, width: int, args: Sequence[Node] = (), attr: Any = None) -> Node:
         """The one node of this operation, as it is given."""

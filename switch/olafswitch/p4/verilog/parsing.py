@@ -53,7 +53,7 @@ class Parsing:
         self._is_member = is_member
         self.at = 0
         self.reach = 0
-        """Bytes of the frame that are looked at."""
+        """The bytes of the frame that the parser reads."""
         self._ends: dict[tuple[int, tuple[str, ...]], End] = {}
         self._waiting: list[tuple[int, int, _Key]] = []
         self._entries: dict[_Key, tuple[list[Node], list[Leaves]]] = {}
@@ -61,7 +61,8 @@ class Parsing:
         self._rank = self._rank_states()
         self._outside: tuple[tuple[int, bool], ...] = ()
         self._leave: tuple[ir.Statement, ...] = ()
-        """Copies the results of applied parsers back where parsing ends in the state that runs."""
+        """Statements that copy the results of applied parsers back where parsing ends in the current
+        state."""
 
     def merge_states(self) -> list[End]:
         """Leaves the machine in the merged state of all ends."""

@@ -56,7 +56,7 @@ class Schedule:
         self.cycle: dict[Node, int] = {}
         self._level: dict[Node, float] = {}
         self.order: list[Node] = []
-        """Each node after those that it needs."""
+        """The nodes, each after those that it needs."""
         wanted = list(outputs)
         between = {each: registers.find_frontier(each) for each in cells}
         self._needed = {each.value: (each.index, *needed) for each, (_, needed) in between.items()}
@@ -68,7 +68,7 @@ class Schedule:
                 raise Refused(each.pos, each.name, f"{why}, too many for a cycle")
         self.length = max((self.cycle[node] for node in (*wanted, *(c.value for c in cells))), default=0)
         self.last = dict(self.cycle)
-        """The last cycle in which each is used."""
+        """The last cycle in which each node is used."""
         for node in self.order:
             for arg in node.args:
                 wait = int(node.attr.latency) if node.op == "lookup" else 0

@@ -51,14 +51,15 @@ class Machine:
         self.g = graph
         self.o = Operators(graph)
         self.pos = pos
-        """Where the statement is that is run, for what has no place of its own."""
+        """The place of the current statement, for expressions that have no place of their own."""
         self.env: Leaves = {EXITED: graph.no, LENGTH: graph.const(0, SIZE_BITS)}
         self.path: Node = graph.yes
         self.sides: tuple[tuple[int, bool], ...] = ()
-        """The branches taken to here, by number: places with different sides of one exclude each other."""
+        """The branches taken up to here, by number: places on different sides of a branch exclude each
+        other."""
         self._around = surroundings
         self._leaves: list[str] = [EXITED]
-        """The places that say that what follows is not reached."""
+        """The variables that tell that the code after them is not reached."""
         self._loops: list[tuple[str, str]] = []
         self._frames: list[str] = []
         self._serial = 0

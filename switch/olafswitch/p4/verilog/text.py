@@ -78,7 +78,7 @@ class VerilogWriter:
         """Declarations of registers."""
         self.registers: list[str] = []
         self.partly: set[str] = set()
-        """Signals of which some bits may not be used."""
+        """Signals of which some bits may be unused."""
         last = dict(schedule.last)
         for node in schedule.order:
             if node.op == "name":

@@ -31,7 +31,7 @@ class ControllerStream:
         self._changed = threading.Condition()
         self._ended = False
         self.refusal: Refusal | None = None
-        """Why the agent ended the stream, if it did."""
+        """The reason why the agent ended the stream, if it did."""
 
     def send(self, message: bytes) -> None:
         """Queue a StreamMessageResponse; never blocks."""
