@@ -67,7 +67,7 @@ def measure_game(game: str, repeats: int) -> Atari:
 
 
 def _make_network(torch: Any, outputs: int) -> Any:
-    """Three convolutions and 512 units, in 1.7 million values."""
+    """Make a network of three convolutions and 512 units, with 1.7 million values."""
     nn = torch.nn
     layers: list[Any] = []
     for inputs, channels, size, stride in ((4, 32, 8, 4), (32, 64, 4, 2), (64, 64, 3, 1)):

@@ -31,22 +31,18 @@ class BreakoutPolicy:
         self.publish()
 
     def weights(self) -> Any:
-        """Algorithm."""
         return self._published
 
     def publish(self) -> None:
-        """Algorithm."""
         self._published = flat.read(self._parameters)
 
     def play(self, weights: Any, version: int) -> None:
-        """Algorithm."""
         with flat.holding(self._parameters, weights):
             rows, ended = play_steps(self._games, self._agent, STEPS)
         self._waiting.append(rows)
         self.scores += [float(np.mean(ended))] if ended else self.scores[-1:] or [0.0]
 
     def learn(self) -> None:
-        """Algorithm."""
         rows = self._waiting.pop(0)
         for group in self._optimizer.param_groups:
             group["lr"] = _RATE * (1 - self._learnt / self._updates)
@@ -56,7 +52,6 @@ class BreakoutPolicy:
                 self._update_weights(rows.select_rows(part))
 
     def score(self) -> float:
-        """Algorithm."""
         return float(np.mean(self.scores[-max(1, len(self.scores) // 4) :]))
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ class OrderComparison:
 def compare_orders(
     name: str, seeds: int | None, folder: Path, log: Callable[[str], None]
 ) -> Iterator[OrderComparison]:
-    """Comparisons of all ratios.
+    """Compare the orders of all ratios.
 
     A training is what is played and learnt in which order: one whose order is known is not made again, nor
     is one that ``folder`` holds. Raises OlafError where that cannot be written.
@@ -96,7 +96,7 @@ class _Order:
         self.events: list[object] = []
 
     def weights(self) -> None:
-        """A version tells which these are."""
+        """Do nothing: a version tells which weights these are."""
 
     def play(self, weights: None, version: int) -> None:
         self.events.append(version)

@@ -47,16 +47,16 @@ class Curve:
     """Versions by which the oldest weights that played were behind."""
 
     def smooth_scores(self) -> Any:
-        """(updates,) Of ten updates."""
+        """Return the scores (updates,), each smoothed over ten updates."""
         return curves.smooth_table(reward_table([self]))[0]
 
     def score_after(self, seconds: float) -> float:
-        """The score after so many seconds."""
+        """Return the score after so many seconds."""
         updates = int(np.searchsorted(self.seconds, seconds, side="right"))
         return float(self.smooth_scores()[max(0, updates - 1)])
 
     def update_at_goal(self) -> int | None:
-        """The update after which the score is the goal, if ever."""
+        """Return the update after which the score is the goal, if ever."""
         there = np.flatnonzero(self.smooth_scores() >= GOAL)
         return int(there[0]) + 1 if len(there) else None
 

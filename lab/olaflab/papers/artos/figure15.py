@@ -23,7 +23,7 @@ _PAPER = {
 
 
 def compare_transfers(carried: Sequence[Carried]) -> Iterator[ModelLine]:
-    """Transfers of 16 blocks beside the paper's; nothing without them, or without Ray.
+    """Compare transfers of 16 blocks with the paper's; yield nothing without them, or without Ray.
 
     Playing and learning are the cost model's.
     """
@@ -48,13 +48,13 @@ def compare_transfers(carried: Sequence[Carried]) -> Iterator[ModelLine]:
 
 
 def _transfer_share(seconds: float, actors: int, long: int) -> float:
-    """Percent of an iteration of blocks that are ``long`` times 512 steps."""
+    """Return the percentage of an iteration that blocks of ``long`` times 512 steps take to transfer."""
     costs = ModelCosts(transfer=seconds / _ACTORS)
     return 100 * actors * costs.transfer * long / (long * costs.ray_iteration(actors))
 
 
 def draw_transfers(points: Points, drawing: "Drawing") -> None:
-    """Times Ray's of 16 blocks, with intervals, and the paper's."""
+    """Draw times as ratios to Ray's of 16 blocks, with intervals, and the paper's."""
     rows = [row for row in points["rows"] if "way" in row and row["blocks"] == _ACTORS and row["to_ray"]]
     shown = rows[::-1]
     axes: Any = drawing.subplots()

@@ -28,7 +28,7 @@ class LinkMachine:
 
 @contextlib.contextmanager
 def make_machines(*names: str, rate: float = RATE) -> Iterator[dict[str, LinkMachine]]:
-    """Machines by name, each with a link of ``rate`` bytes of TCP a second into both directions.
+    """Make machines by name, each with a link of ``rate`` bytes of TCP a second into both directions.
 
     Everything is removed at the end, also processes that still run there. Raises OlafError without root's
     rights, MissingTool without iproute2.

@@ -101,7 +101,7 @@ def model_artos(
     learner: bool = False,
     forgets: bool = False,
 ) -> ModelOutcome:
-    """``noise``: the relative deviation of an iteration's time. Actors sleep from their last step on.
+    """Model a training whose iterations deviate by ``noise``; actors sleep from their last step on.
 
     By default they wake by the paper's rule (``monitor``); what it leaves open are ``learner``,
     that latencies count since the learner was invoked, and ``forgets``, that a new number of actors begins a
@@ -140,7 +140,7 @@ def model_artos(
 
 
 def average_outcomes(outcomes: list[ModelOutcome]) -> ModelOutcome:
-    """Means over several seeds."""
+    """Average the outcomes of several seeds."""
     names = ("seconds", "cpu", "gpu", "on_time", "update")
     found = {name: float(np.mean([getattr(each, name) for each in outcomes])) for name in names}
     return replace(outcomes[0], steps=(), **found)

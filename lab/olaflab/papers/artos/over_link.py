@@ -148,7 +148,7 @@ def measure_stages(turns: int, log: Callable[[str], None], actors: int = 4) -> I
 
 @contextlib.contextmanager
 def start_pair(*, ray: bool = False, kept: bool = False) -> Iterator[LinkPair]:
-    """A worker and a head on machines of their own, and, on request, Ray and a store (``kept``)."""
+    """Start a worker and a head on machines of their own, and, on request, Ray and a store (``kept``)."""
     context = multiprocessing.get_context("forkserver")
     with (
         tempfile.TemporaryDirectory(prefix="artos") as folder,

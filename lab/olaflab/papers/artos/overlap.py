@@ -45,7 +45,7 @@ class OverlapRun:
 def run_training(
     algorithm: Algorithm, rounds: int, play: float, learn: float, jitter: float, seed: int, *, beside: bool
 ) -> OverlapRun:
-    """``rounds`` blocks, and a round of updates for each, of ``play`` and ``learn`` seconds.
+    """Train ``rounds`` blocks, with a round of updates for each, of ``play`` and ``learn`` seconds.
 
     Each time is scaled by up to ``jitter``. Not ``beside``, each waits for the other.
     """

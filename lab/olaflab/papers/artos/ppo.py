@@ -20,15 +20,12 @@ class LanderPolicy:
         self._published = self._weights
 
     def weights(self) -> network.Vector:
-        """Algorithm."""
         return self._published
 
     def publish(self) -> None:
-        """Algorithm."""
         self._published = self._weights
 
     def play(self, weights: network.Vector, version: int) -> None:
-        """Algorithm."""
         parts = []
         for each in self._players:
             rows, ends = each.play_steps(weights, self._block)
@@ -37,10 +34,8 @@ class LanderPolicy:
         self._waiting.append(players.join_blocks(parts))
 
     def learn(self) -> None:
-        """Algorithm."""
         gradient = self._learner.gradient(self._weights, self._waiting.pop(0))
         self._weights = self._weights + np.float32(LEARNING_RATE) * gradient
 
     def score(self) -> float:
-        """Algorithm."""
         return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :])) if self._scores else np.nan

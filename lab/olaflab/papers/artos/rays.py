@@ -59,7 +59,7 @@ def _head_address(head: LinkMachine, folder: Path) -> str:
 
 
 def _ray_environment() -> dict[str, str]:
-    """Environment of Ray's processes, which only the namespaces reach."""
+    """Return the environment of Ray's processes, which only the namespaces reach."""
     return {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 

@@ -21,7 +21,6 @@ class Read(Monitor):
         self._differ = differ
 
     def prewarm(self) -> float | None:
-        """Monitor."""
         if not self.stable:
             return None
         first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)

@@ -42,26 +42,21 @@ class SoftActorCritic:
         self.publish()
 
     def weights(self) -> list[Any]:
-        """Algorithm."""
         return self._published
 
     def publish(self) -> None:
-        """Algorithm."""
         self._published = [parameter.detach().numpy().copy() for parameter in self._policy.parameters()]
 
     def play(self, weights: list[Any], version: int) -> None:
-        """Algorithm."""
         for actor, environment in enumerate(self._environments):
             for _ in range(self._block):
                 self._play_step(actor, environment, weights, version)
 
     def learn(self) -> None:
-        """Algorithm."""
         for _ in range(self._updates):
             self._update_networks()
 
     def score(self) -> float:
-        """Algorithm."""
         return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :])) if self._scores else np.nan
 
     def _play_step(self, actor: int, environment: Any, policy: list[Any], version: int) -> None:

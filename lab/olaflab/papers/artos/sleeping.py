@@ -29,7 +29,7 @@ class Share:
 
 
 def busy(number: int, core: int | tuple[int, ...], seconds: float = _TURN) -> Callable[[], None]:
-    """An actor that is bound to its cores, which computes for ``seconds`` in every turn."""
+    """Bind an actor to its cores; it computes for ``seconds`` in every turn."""
     os.sched_setaffinity(0, {core} if isinstance(core, int) else core)
 
     def turn() -> None:
@@ -41,7 +41,8 @@ def busy(number: int, core: int | tuple[int, ...], seconds: float = _TURN) -> Ca
 
 
 def measure_sleep(actors: int, seconds: float, repeats: int = 5) -> Share:
-    """The medians of ``repeats`` rounds, each of ``seconds`` with no actors, with sleepers and with players.
+    """Measure ``repeats`` rounds, each of ``seconds`` with no actors, with sleepers and with players; return
+    medians.
 
     All are on one core, the last one that this process may use; the learner only waits.
     """

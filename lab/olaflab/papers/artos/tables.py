@@ -51,7 +51,7 @@ def _fixed_schedule(actors: int) -> Schedule:
 
 
 def _model_shares(costs: ModelCosts) -> Iterator[ModelLine]:
-    """Shares of transfers in an iteration of Ray."""
+    """Model the shares of transfers in an iteration of Ray."""
     share = 32 * costs.transfer / costs.ray_iteration(32)
     yield ModelLine("figure 4", "Ray, transfer of 32 actors × 512 steps", "%", 49.97, 100 * share, INPUT)
     long = ModelCosts(play=2 * costs.play, transfer=2 * costs.transfer, learn=2 * costs.learn)
@@ -96,7 +96,7 @@ def _model_elastic(costs: ModelCosts, noise: float) -> Iterator[ModelLine]:
 
 
 def _model_held(costs: ModelCosts, noise: float) -> Iterator[ModelLine]:
-    """PPO with as many actors from beginning to end: the two phases are disjoint."""
+    """Model PPO with as many actors from beginning to end: the two phases are disjoint."""
     one, other = (
         model_ray(costs, _fixed_schedule(16), 200),
         _average_artos(costs, _fixed_schedule(16), 200, noise),

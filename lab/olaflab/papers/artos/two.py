@@ -49,7 +49,7 @@ class Doubled:
 
 
 def model_two(costs: ModelCosts, noise: float = NOISE, seeds: int = 10) -> Iterator[Doubled]:
-    """PPO with 16 actors that are woken in time, in the cost model.
+    """Model PPO with 16 actors that are woken in time.
 
     Whether an actor that is restored needs its core is not printed: both readings.
     """
@@ -65,7 +65,7 @@ def model_two(costs: ModelCosts, noise: float = NOISE, seeds: int = 10) -> Itera
 def _simulate_trainings(
     costs: ModelCosts, noise: float, seed: int, trainings: int, restoring: float
 ) -> tuple[float, float]:
-    """Mean seconds of an update, and the share of the time in which the cores are held.
+    """Return the mean seconds of an update, and the share of the time in which the cores are held.
 
     Cores are requested ``restoring`` seconds before the learner is done, which is known (ARTOS' monitor).
     """
@@ -103,7 +103,7 @@ def _average_columns(
 
 
 def measure_two(repeats: int) -> Doubled:
-    """Two teams of actors that share one core, the last one, by a lease; learners only wait.
+    """Measure two teams of actors that share one core, the last one, by a lease; learners only wait.
 
     They wait ``_LEARNING`` times as long as was played: what else runs on the machine makes both slower.
 
@@ -129,7 +129,7 @@ def measure_two(repeats: int) -> Doubled:
 
 
 def _measure_stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
-    """Seconds of an update after the first, and the share of the time in which the core is held.
+    """Return the seconds of an update after the first, and the share of the time in which the core is held.
 
     Both begin at once, so one waits in its first update as it does not later.
     """

@@ -39,12 +39,12 @@ _LOOK = 0.2
 
 
 def make_block() -> Any:
-    """(512, 84, 84, 4) of noise: nothing to compress."""
+    """Make a block (512, 84, 84, 4) of noise, which cannot be compressed."""
     return np.random.default_rng(1).integers(0, 255, (STEPS, *SHAPE), np.uint8)
 
 
 def make_rows(pixels: Any) -> Arrays:
-    """A block with rewards and values."""
+    """Make a block with rewards and values."""
     small = np.zeros(STEPS, np.float32)
     return {"reward": small, "value": small, "obs": pixels}
 
@@ -119,7 +119,7 @@ class Receivers:
         self._ray = None if ray is None else RayBlocks(head, ray, (STEPS, *SHAPE))
 
     def receive_blocks(self, way: str, count: int, *, each: bool) -> Iterator[float | None]:
-        """Yields as each of ``count`` blocks is in an array: when sending began, if the way knows.
+        """Yield, as each of ``count`` blocks is in an array, when sending began, if the way knows.
 
         With ``each`` Ray gets each block as it comes, and not all at once.
         """
@@ -186,7 +186,7 @@ class StatedLearner:
         return self._epoch * self._epochs
 
     def add_block(self) -> None:
-        """One more block."""
+        """Add a block."""
         self._there.release()
 
     def wait_for_end(self) -> float:

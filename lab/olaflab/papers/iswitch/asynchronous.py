@@ -15,7 +15,7 @@ _JITTERS = (0.0, JITTER, 0.5, 1.0)
 
 
 def measure_asynchronous(effort: Effort) -> Points:
-    """Fifty iterations of each approach under both time models, and their staleness."""
+    """Measure fifty iterations of each approach under both time models, and their staleness."""
     known = time_models(effort.kept.get("hosts"))
     found: Points = {"periods": {}, "staleness": {}}
     for name, each in known.items():
@@ -52,7 +52,7 @@ def _measure_staleness(
 
 
 def show_asynchronous(data: Points) -> Section:
-    """Table 5, the speedups of table 3, and the staleness by how unlike the workers' gradients are."""
+    """Show table 5, the speedups of table 3, and the staleness by how unlike the workers' gradients are."""
     periods = {name: read_periods(by_name) for name, by_name in data["periods"].items()}
     title = f"iSwitch table 5, S = {BOUND}; an iteration of PS has one gradient, of iSW {WORKERS}"
     tables = {
@@ -64,7 +64,7 @@ def show_asynchronous(data: Points) -> Section:
 
 
 def _paper_iterations(workload: Workload) -> dict[str, tuple[float, float]]:
-    """ms an iteration, and iterations."""
+    """Return ms an iteration and the number of iterations of each approach."""
     base, switch = workload.baselines, workload.switch
     return {
         "Async PS": (base.server_async, base.iterations_async),
@@ -120,7 +120,7 @@ def _table_of_staleness(staleness: Mapping[str, Any]) -> FigureTable:
 
 
 def _check_statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Statements of tables 3 and 5, under (a)."""
+    """Check the statements of tables 3 and 5, under (a)."""
     for workload in WORKLOADS:
         paper = _paper_iterations(workload)
         server, switch = (periods["fitted"][workload.name][name].whole for name in paper)

@@ -37,7 +37,7 @@ class Variant:
     """A host sends and receives at the same time."""
 
     def message_sizes(self, workload: Workload) -> Sequence[int]:
-        """Bytes of each message of a gradient."""
+        """Return the bytes of each message of a gradient."""
         return [4 * values for values in workload.tensors] if self.tensors else workload.vectors
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ class HostCosts:
 
 
 def aggregation_time(approach: Approach, workload: Workload, variant: Variant, software: Software) -> float:
-    """ms of a synchronous iteration without computing, of the paper's four workers."""
+    """Return the ms of a synchronous iteration without computing, of the paper's four workers."""
     job = IterationJob(approach, WORKERS, variant.message_sizes(workload), software=software, network=NETWORK)
     return float(simulate_job(job).updates[0]) / MS
 
@@ -95,7 +95,7 @@ BASES = {
 def fitted(
     workloads: Sequence[Workload], variant: Variant, base: tuple[float, float] = (1.0, 1.0)
 ) -> HostCosts:
-    """The costs with the least squares of relative errors (Levenberg and Marquardt); ``base`` is of BASES."""
+    """Fit the costs by least squares of relative errors (Levenberg-Marquardt); ``base`` is of BASES."""
 
     def predicted(logarithms: NDArray[np.float64]) -> HostCosts:
         message, byte = np.exp(logarithms)
@@ -112,7 +112,7 @@ def fitted(
 
 
 def fit_variants(workloads: Sequence[Workload]) -> tuple[HostCosts, Sequence[HostCosts]]:
-    """The variant with the least error, and all of them."""
+    """Fit all variants; return the one with the least error, and all of them."""
     found = [fitted(workloads, variant) for variant in VARIANTS]
     return min(found, key=lambda costs: costs.error), found
 
@@ -120,7 +120,7 @@ def fit_variants(workloads: Sequence[Workload]) -> tuple[HostCosts, Sequence[Hos
 def _fit_computing(
     workloads: Sequence[Workload], variant: Variant, software: Software, base: tuple[float, float]
 ) -> HostCosts:
-    """The computing for which the relative errors of the two approaches, so weighted, are least."""
+    """Fit the computing by the least relative errors of the two approaches, weighted by ``base``."""
     computing = {}
     for workload in workloads:
         known, ours = _baseline_times(workload, variant, software)
@@ -132,7 +132,7 @@ def _fit_computing(
 def _baseline_times(
     workload: Workload, variant: Variant, software: Software
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """ms of the paper's iterations, and of our aggregations: parameter server, all-reduce."""
+    """Return the ms of the paper's iterations, and of our aggregations: parameter server, all-reduce."""
     hours = (workload.baselines.server, workload.baselines.ring)
     ours = [
         aggregation_time(approach, workload, variant, software)

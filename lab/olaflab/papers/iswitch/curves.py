@@ -45,7 +45,7 @@ def _find_workload(name: str) -> Any:
 
 
 def show_learning(data: Points) -> Section:
-    """Iterations of every way."""
+    """Show the iterations of every way."""
     found = data["learnt"]["learners"]
 
     def list_cells(name: str, way: str, each: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -65,7 +65,7 @@ def show_learning(data: Points) -> Section:
 
 
 def _show_ends(data: Points) -> FigureTable:
-    """Iterations, and the time that they take at the workload's own pace."""
+    """Show iterations, and the time that they take at the workload's own pace."""
     rows = []
     for name, ms in data["ms"].items():
         ways = data["learnt"]["learners"][name]["ways"]
@@ -122,7 +122,7 @@ def draw_learning(data: Points, figure: "Drawing") -> None:
 
 
 def _mean_curve(curves: list[list[float]]) -> Any:
-    """Mean over seeds, from where each has a return; a training that has ended stays where it was."""
+    """Average curves over seeds, from where each has a return; ended trainings stay where they were."""
     longest = max(map(len, curves))
     known = np.array([curve + curve[-1:] * (longest - len(curve)) for curve in curves])
     known[np.cumsum(known != 0, axis=1) == 0] = np.nan  # 0 before the first mean

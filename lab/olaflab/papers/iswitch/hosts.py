@@ -17,7 +17,7 @@ _SMALL = 10_000
 
 
 def measure_hosts(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """CPU time of an update at a worker of the SDK, sent and answered over loopback, by the model's size.
+    """Measure the CPU time of an update at a worker, sent and answered over loopback, by the model's size.
 
     Raises OlafError where the parameter server does not start.
     """
@@ -45,13 +45,14 @@ def measure_hosts(updates: int, rounds: int, progress: Callable[[str], None]) ->
 
 
 def host_costs(kept: dict[str, Any], fitted: HostCosts) -> HostCosts:
-    """Our hosts' costs, beside the same computing: a message is a gradient vector, handled frame by frame."""
+    """Return our hosts' costs, beside the same computing: a message is a gradient vector, handled frame by
+    frame."""
     software = Software(kept["message"], byte=kept["byte"], duplex=True)
     return HostCosts(Variant(whole=False), software, fitted.computing, 0.0)
 
 
 def describe_machine() -> str:
-    """The processor and the system."""
+    """Describe the processor and the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -99,7 +99,7 @@ def measure_learning(
 def _staleness_counts(
     name: str, way: GradientWay, costs: HostCosts, progress: Callable[[str], None]
 ) -> list[int]:
-    """Numbers of gradients by how many versions old they are."""
+    """Count gradients by how many versions old they are."""
     if way.stale is None:
         return [1]
     progress(f"staleness of {name}, {way.name}")
@@ -118,7 +118,7 @@ def _train_once(task: DelayedTask, way: GradientWay, counts: Sequence[int], seed
 
 
 def mean_with_interval(values: list[int | None]) -> tuple[float, float] | None:
-    """A mean and half of its interval of 95 %; None unless all got there."""
+    """Return a mean and half of its interval of 95 %; None unless all reached the goal."""
     known = [value for value in values if value is not None]
     if len(known) < len(values) or len(known) < 2:
         return None

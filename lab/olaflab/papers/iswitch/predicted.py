@@ -71,19 +71,19 @@ def predict_period(
 
 
 def staleness(approach: Approach, workload: Workload, costs: HostCosts, jitter: float) -> Course:
-    """An asynchronous run of gradients that take from ``jitter``/2 less to as much more than on average."""
+    """Simulate an asynchronous run whose gradients take from ``jitter``/2 less than the mean to as much more."""
     made = make_job(approach, workload, costs, WORKERS, NETWORK)
     return simulate_job(replace(made, jitter=jitter, iterations=8 * made.iterations))
 
 
 def network_alone(workload: Workload, network: IterationNetwork, workers: int = WORKERS) -> float:
-    """ms of iSwitch's aggregation where hosts' software takes no time."""
+    """Return the ms of iSwitch's aggregation where hosts' software takes no time."""
     made = IterationJob(Approach.ENGINE, workers, workload.vectors, software=Software(), network=network)
     return float(simulate_job(made).updates[0]) / MS
 
 
 def link_limit(workload: Workload, network: IterationNetwork) -> float:
-    """ms that a gradient's bytes take on a worker's link, and a bit on the way up and down.
+    """Return the ms that a gradient's bytes take on a worker's link, and a bit on the way up and down.
 
     No switch that sums can be faster: the last byte must go up before the last sum comes down.
     """

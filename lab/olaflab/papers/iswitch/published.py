@@ -61,7 +61,7 @@ class Workload:
     switch: SwitchFigures
 
     def iteration_period(self, hours: float) -> float:
-        """ms of a synchronous iteration."""
+        """Return the ms of a synchronous iteration."""
         return hours * 3_600_000 / self.iterations
 
     @property
@@ -75,7 +75,7 @@ def _vector_sizes(*networks: Sequence[int]) -> tuple[int, ...]:
 
 
 def _convolution_sizes(*shapes: tuple[int, int, int]) -> tuple[int, ...]:
-    """Weights and biases of layers of (inputs, outputs, width)."""
+    """Return the numbers of weights and biases of layers of (inputs, outputs, width)."""
     return tuple(each for i, o, w in shapes for each in (i * o * w * w, o))
 
 

@@ -43,7 +43,7 @@ class Host:
             )
 
     def time_rounds(self, way: str, values: int, rounds: int) -> float:
-        """Seconds of so many rounds one after the other. Raises ValueError for a sum that is not exact."""
+        """Time rounds one after the other, in seconds. Raises ValueError for a sum that is not exact."""
         ways: dict[str, Callable[[Any], None]] = {
             "PS": self._reduce_by_server,
             "AR": self._reduce_by_ring,

@@ -22,7 +22,7 @@ _SHOWN = WORKLOADS[2:]
 
 
 def measure_scale(effort: Effort) -> Points:
-    """Iterations by the number of workers."""
+    """Measure iterations by the number of workers."""
     found: Points = {}
     for name, each in time_models(effort.kept.get("hosts")).items():
         found[name] = {}
@@ -39,14 +39,15 @@ def measure_scale(effort: Effort) -> Points:
 
 
 def compute_speedups(approach: str, periods: list[float]) -> list[float]:
-    """Over the first, in gradients used a second: an iteration has one of each worker; Async PS has one."""
+    """Return speedups over the first, in gradients a second: one of each worker an iteration; Async PS has
+    one."""
     each = [1] * len(WORKERS) if approach == "Async PS" else WORKERS
     rates = [gradients / period for gradients, period in zip(each, periods, strict=True)]
     return [rate / rates[0] for rate in rates]
 
 
 def show_scale(data: Points) -> Section:
-    """Iterations and speedups, and whether they fall off."""
+    """Show iterations and speedups, and whether they fall off."""
     every = [
         (workload, MODELS[name], approach, periods)
         for name, by_name in data.items()

@@ -30,19 +30,20 @@ MODELS = {"fitted": "(a)", "hosts": "(b)"}
 
 @once
 def fit() -> tuple[HostCosts, tuple[HostCosts, ...]]:
-    """The costs that the paper's baselines give, and those of every variant; some tens of seconds."""
+    """Fit the costs to the paper's baselines; return the best and those of every variant (some tens of
+    seconds)."""
     best, every = costs.fit_variants(WORKLOADS)
     return best, tuple(every)
 
 
 def time_models(ours: Points | None) -> dict[str, HostCosts]:
-    """(a), and (b) where hosts were measured."""
+    """Return time model (a), and (b) where hosts were measured."""
     fitted, _ = fit()
     return {"fitted": fitted} | ({"hosts": hosts.host_costs(ours, fitted)} if ours else {})
 
 
 def measure_synchronous(effort: Effort) -> Points:
-    """One iteration of each approach under both time models; it repeats exactly."""
+    """Measure one iteration of each approach under both time models; it repeats exactly."""
     effort.progress("costs of software, fitted to the paper's baselines")
     _, every = fit()
     found: Points = {"costs": {}, "periods": {}, "hosts": effort.kept.get("hosts")}
@@ -91,7 +92,7 @@ def _predict_variant(each: HostCosts) -> dict[str, Any]:
 
 
 def show_synchronous(data: Points) -> Section:
-    """Tables 3 and 4, the parts of an iteration, the variants and the physical limit."""
+    """Show tables 3 and 4, the parts of an iteration, the variants and the physical limit."""
     found = {name: read_periods(by_name) for name, by_name in data["periods"].items()}
     tables = {
         "table4": compare_iterations(
@@ -116,7 +117,7 @@ def read_periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
 
 
 def _paper_periods(workload: Workload) -> dict[str, float]:
-    """ms an iteration."""
+    """Return the paper's ms an iteration, by approach."""
     hours = (workload.baselines.server, workload.baselines.ring, workload.switch.hours)
     return {
         name: workload.iteration_period(each) for name, each in zip(SYNCHRONOUS.values(), hours, strict=True)

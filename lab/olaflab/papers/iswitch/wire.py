@@ -34,7 +34,7 @@ _RANK = "olaflab.papers.iswitch.rank"
 
 
 def make_testbed(target: str) -> Testbed:
-    """Four workers in one cluster and a server, on one engine."""
+    """Make a testbed of four workers in one cluster and a server, on one engine."""
     return load_testbed(
         f"{NAME}.yaml",
         f"""
@@ -55,7 +55,8 @@ clusters:
 def measure_wire(
     targets: Sequence[str], rounds: int, repeats: int, progress: Callable[[str], None], rate: int = RATE
 ) -> dict[str, Any]:
-    """ms a round of each way, by target and workload: of PPO and DDPG, each of ``repeats`` times ``rounds``.
+    """Measure ms a round of each way, by target and workload: of PPO and DDPG, ``repeats`` times ``rounds``
+    each.
 
     Raises OlafError where namespaces cannot be made or a host fails.
     """

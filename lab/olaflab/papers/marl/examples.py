@@ -9,7 +9,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 def load_example(name: str) -> ModuleType:
-    """``maddpg`` or ``particles``. Raises BadInput outside a checkout, ImportError without torch."""
+    """Load ``maddpg`` or ``particles``. Raises BadInput outside a checkout, ImportError without torch."""
     folder = paths.sources() / "sdk" / "examples"
     if not (folder / f"{name}.py").is_file():
         raise BadInput(Problem("the SDK's examples are not here", str(folder), "run it in a checkout"))

@@ -31,17 +31,17 @@ class Mapped:
         self._steps: dict[int, npt.NDArray[np.float64]] = {}
 
     def turn_steps(self, lists: Lists, start: int, stop: int) -> None:
-        """These steps' tuples become one value each."""
+        """Turn these steps' tuples into one value each."""
         for index in range(start, stop):
             flat: list[Any] = [np.atleast_1d(each) for agent in lists.step(index) for each in agent]
             self._steps[index] = np.concatenate(flat)
 
     def fetch_rows(self, chosen: list[int]) -> list[npt.NDArray[np.float64]]:
-        """One look-up a row, and nothing else."""
+        """Fetch rows by one look-up each, and nothing else."""
         return [self._steps[index] for index in chosen]
 
     def look_up(self, indices: Indices) -> npt.NDArray[np.float64]:
-        """(rows, values), one look-up a row."""
+        """Look up rows one by one; returns (rows, values)."""
         return np.array(self.fetch_rows(indices.tolist()))
 
     def reshape_rows(self, found: npt.NDArray[np.float64]) -> Columns:

@@ -33,7 +33,7 @@ class DrawCost:
 def measure_costs(
     predators: tuple[int, ...], draws: int, share: float, progress: Callable[[str], None]
 ) -> Iterator[DrawCost]:
-    """Costs by number of predators and layout; the ways in turn, ``draws`` of each.
+    """Measure costs by number of predators and layout; the ways in turn, ``draws`` of each.
 
     ``share`` of the usual rows are kept, for a quick look.
     """
@@ -72,6 +72,6 @@ def _measure_stack(game: Game, name: str, stack: RowStack, draws: int) -> Iterat
 
 
 def draw_rows(random: np.random.Generator, rows: int, run: int) -> Indices:
-    """Rows of a mini-batch: uniform starts of runs, in a buffer that is not full."""
+    """Draw rows of a mini-batch: uniform starts of runs, in a buffer that is not full."""
     starts = random.integers(0, rows - run + 1, BATCH // run)
     return (starts[:, None] + np.arange(run)).reshape(-1)

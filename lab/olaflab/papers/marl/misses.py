@@ -46,7 +46,8 @@ class Misses:
 def count_misses(
     predators: int, rows: int, batches: int, progress: Callable[[str], None]
 ) -> Iterator[Misses]:
-    """Arrays in each way, and joint rows drawn uniformly. Raises MissingTool without valgrind."""
+    """Count misses of arrays in each way, and of joint rows drawn uniformly. Raises MissingTool without
+    valgrind."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise MissingTool(Problem("cache misses are counted by valgrind", remedy="apt-get install valgrind"))

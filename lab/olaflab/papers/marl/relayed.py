@@ -39,7 +39,8 @@ def keep_rows(team: Any, stack: RowStack) -> None:
 
 
 def _blank_columns(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
-    """(rows, values) of each key, without a value, at the places that the ring's own batches give them."""
+    """Return (rows, values) of each key, without a value, at the places that the ring's own batches give
+    them."""
     one = ring.gather(draw.actors[:1], draw.positions[:1])
     places = {key: column.__array_interface__["data"][0] for key, column in one.columns.items()}
     first, stride = min(places.values()), one["obs"].strides[0]

@@ -81,7 +81,7 @@ def train_ways(case: RewardCase, ways: Sequence[str], seeds: int, runs: Runs[Rew
 
 
 def train_once(case: RewardCase, way: str, seed: int) -> Reward:
-    """One training. Values have two digits after the point."""
+    """Train once. Values have two digits after the point."""
     maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     kinds = {"hunt": particles.Hunt, "tag": particles.Tag, "spread": particles.Spread}
@@ -130,7 +130,7 @@ def _times_to_return(uniform: Curves, other: Curves, parts: int) -> float:
 
 
 def by_length(made: Sequence[Reward]) -> Iterator[list[str]]:
-    """Episodes, uniform's return, and each way's difference from it, had the trainings ended then.
+    """Yield episodes, uniform's return, and each way's difference from it, had the trainings ended then.
 
     As at their end, a return is the mean of the last quarter of the episodes until then, and differences are
     taken seed by seed.

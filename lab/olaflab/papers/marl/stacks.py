@@ -64,17 +64,17 @@ class RowStack(Protocol):
     """Number of rows."""
 
     def add(self, block: Values) -> None:
-        """Steps as :func:`steps` makes them; an episode has 25."""
+        """Add steps as :func:`make_steps` makes them; an episode has 25."""
 
     def gather(self, indices: Indices) -> Columns:
-        """Copies or views of these rows, for each agent."""
+        """Return copies or views of these rows, for each agent."""
 
 
 Kind = TypeVar("Kind", bound=RowStack)
 
 
 def make_steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
-    """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done.
+    """Yield blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done.
 
     What is next is observed at the following step, but where an episode ends.
     """
@@ -96,7 +96,7 @@ def make_steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
 
 
 def make_filled(kind: Callable[[Game, int], Kind], game: Game, seed: int, rows: int) -> Kind:
-    """A stack with :func:`steps`."""
+    """Make a stack filled by :func:`make_steps`."""
     stack = kind(game, rows)
     for block in make_steps(game, seed, rows):
         stack.add(block)
@@ -104,13 +104,13 @@ def make_filled(kind: Callable[[Game, int], Kind], game: Game, seed: int, rows: 
 
 
 def episode_ends(start: int, count: int) -> npt.NDArray[np.bool_]:
-    """(count,) Which steps from ``start`` on are the last of an episode."""
+    """Return which steps from ``start`` on are the last of an episode (count,)."""
     last: npt.NDArray[np.bool_] = (np.arange(start, start + count) + 1) % EPISODE == 0
     return last
 
 
 def _cut_block(game: Game, block: Values) -> dict[str, list[Values]]:
-    """A block's values by key and agent."""
+    """Cut a block's values by key and agent."""
     single = [1] * game.agents
     sizes = {
         "obs": game.observations,
@@ -138,7 +138,7 @@ class Lists:
         self._agents: list[list[tuple[Any, ...]]] = [[] for _ in range(game.agents)]
 
     def add(self, block: Values) -> None:
-        """A tuple an agent and step."""
+        """Add a tuple an agent and step."""
         cut, last = _cut_block(self._game, block), episode_ends(self.rows - 1, len(block))
         for step in range(len(block)):
             begins = self.rows == 0 or bool(last[step])
@@ -158,12 +158,12 @@ class Lists:
         return [[kept[index] for index in chosen] for kept in self._agents]
 
     def gather(self, indices: Indices) -> Columns:
-        """Row by row and key by key, agent by agent."""
+        """Gather row by row and key by key, agent by agent."""
         chosen = indices.tolist()
         return [self.of(agent, chosen) for agent in range(len(self._agents))]
 
     def of(self, agent: int, chosen: list[int]) -> tuple[npt.NDArray[Any], ...]:
-        """One agent's rows."""
+        """Return one agent's rows."""
         kept = self._agents[agent]
         columns: tuple[list[Any], ...] = ([], [], [], [], [])
         for index in chosen:
@@ -184,14 +184,14 @@ class Arrays:
         ]
 
     def add(self, block: Values) -> None:
-        """Into every array."""
+        """Add a block to every array."""
         for key, parts in zip(range(5), _cut_block(self._game, block).values(), strict=True):
             for agent, part in zip(self._agents, parts, strict=True):
                 agent[key][self.rows : self.rows + len(block)] = part
         self.rows += len(block)
 
     def gather(self, indices: Indices) -> Columns:
-        """``array[indices]`` of each."""
+        """Gather ``array[indices]`` of each."""
         return [tuple(array[indices] for array in agent) for agent in self._agents]
 
 
@@ -209,13 +209,13 @@ class Joint:
         self._actor = np.zeros(_BLOCK, np.int64)
 
     def add(self, block: Values) -> None:
-        """A row a step."""
+        """Add a row a step."""
         cut = _cut_block(self._game, block)
         self._writer.write({key: np.concatenate(values, axis=1) for key, values in cut.items()})
         self.rows += len(block)
 
     def gather(self, indices: Indices) -> Columns:
-        """One copy of the rows."""
+        """Gather by one copy of the rows."""
         count = len(indices)
         batch = self.ring.gather(self._actor[:count], indices, [each[:count] for each in self._into])
         parts = list(self._parts.items())

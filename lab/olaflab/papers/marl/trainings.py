@@ -117,7 +117,7 @@ def _make_sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
 
 
 def _time_parts(team: Any) -> dict[str, float]:
-    """CPU seconds that are added up as the team goes on."""
+    """Return CPU seconds that add up as the team goes on."""
     spent = {"playing": 0.0, "sampling": 0.0}
     time_method(team, "play", spent, "playing")
     time_method(team, "_sampled", spent, "sampling")

@@ -127,7 +127,7 @@ class DeliveryLab:
 
 @contextmanager
 def run_trace_twin(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[DeliveryLab]:
-    """The twin of ``testbed``, whose workers send as in ``trace``. Raises OlafError."""
+    """Run the twin of ``testbed``, whose workers send as in ``trace``. Raises OlafError."""
     sockets = tuple(replace(port, transport=Transport.UNIX) for port in testbed.ports)
     testbed = replace(testbed, ports=sockets)
     with deployed_testbed(testbed, progress) as running:
@@ -262,7 +262,7 @@ class _Run:
                 yield time + DELAY, sender.port, frame
 
     def _send_replies(self, until: int) -> Iterator[tuple[int, int, bytes]]:
-        """ACKs that arrive at the engine before ``until``."""
+        """Yield the ACKs that arrive at the engine before ``until``."""
         while self._answers and self._answers[0][0] < until:
             yield self._answers.popleft()
 

@@ -74,7 +74,7 @@ class TrainingLab:
         self.testbed = testbed
 
     def train_queue(self, queue: Queue, plan: TrainingPlan) -> TwinRun:
-        """One training from its beginning. Raises OlafError."""
+        """Train once from the beginning. Raises OlafError."""
         of_root(self.running.queues).write("mode", queue.mode.number)
         of_root(self.running.queues).write("rate", rate_word(queue.rate))
         of_root(self.running.queues).write("reward_enable", 0)
@@ -94,7 +94,7 @@ def run_lab_twin(
     progress: Progress,
     values: int = network.count_parameters(network.HIDDEN),
 ) -> Iterator[TrainingLab]:
-    """A twin for ``clusters`` of ``workers`` each that train ``values`` values, and a queue of ``slots``.
+    """Run a twin for ``clusters`` of ``workers`` each that train ``values`` values, and a queue of ``slots``.
 
     Raises OlafError.
     """
@@ -123,7 +123,8 @@ def _make_run(trained: list[ClusterFigures], counters: dict[str, int], updates: 
 
 
 def _mean_blocks(trained: list[ClusterFigures]) -> list[list[float]]:
-    """The last time and the mean reward of each BLOCK updates in a row; without an incomplete last one."""
+    """Return the last time and the mean reward of each BLOCK updates in a row; without an incomplete last
+    one."""
     steps = sorted((step.time, step.reward) for cluster in trained for step in cluster.steps)
     whole = len(steps) // BLOCK * BLOCK
     table = np.array(steps[:whole], np.float64).reshape(-1, BLOCK, 2)
@@ -133,7 +134,7 @@ def _mean_blocks(trained: list[ClusterFigures]) -> list[list[float]]:
 def _by_worker(
     trained: list[ClusterFigures], updates: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rewards and times, each of shape (workers, updates)."""
+    """Return rewards and times, each of shape (workers, updates)."""
     steps: dict[str, list[tuple[float, float]]] = {}
     for cluster in trained:
         for step in cluster.steps:

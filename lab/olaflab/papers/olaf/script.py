@@ -52,7 +52,7 @@ _LINE = re.compile(r"iteration \d+ .* return (-?[\d.]+|nan)")
 
 
 def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Summary:
-    """The lone script, one attached, and WORKERS attached: each with ``iterations`` in all.
+    """Compare the lone script, one attached, and WORKERS attached: each with ``iterations`` in all.
 
     Raises BadInput where the SDK's examples are not at hand, OlafError.
     """
@@ -166,7 +166,7 @@ def _worker_seed(seed: int, workers: int, number: int) -> int:
 
 @contextmanager
 def _attach_script(script: Script, pause: Callable[[], float], port: Any, segments: int) -> Iterator[None]:
-    """``olaf.attach`` of this script: at its place in the testbed, and each exchange after computing."""
+    """Attach this script by ``olaf.attach``: at its place in the testbed, each exchange after computing."""
     attach = olaf.attach
 
     def attached(optimizer: Any, server: str, **options: Any) -> "Link":
@@ -199,7 +199,7 @@ def _keep_arguments() -> Iterator[None]:
 
 
 def _load_script(said: Callable[[float], None], *, attached: bool) -> ModuleType:
-    """The script as a module of its own, whose lines about iterations go to ``said``. Raises BadInput."""
+    """Load the script as a module of its own; its lines about iterations go to ``said``. Raises BadInput."""
     path = paths.sources() / _SCRIPT
     if not path.is_file():
         raise BadInput(Problem("the SDK's examples are not here", str(path), "run it in a checkout"))
@@ -224,7 +224,7 @@ def _call_script(module: ModuleType, iterations: int, seed: int, *arguments: str
 
 
 def _make_run(returns: list[float], seconds: list[float]) -> TwinRun:
-    """An iteration in which no episode ended has the return of the one before."""
+    """Make a run; an iteration in which no episode ended has the return of the one before."""
     filled = np.array(returns)
     for place in range(1, len(filled)):
         if np.isnan(filled[place]):

@@ -89,7 +89,7 @@ COLUMNS: Columns = {
 
 
 def measure_sockets(wanted: SocketLoad, progress: Callable[[str], None]) -> list[SocketRun]:
-    """A run without transmission control and one with it. Raises OlafError; BadInput without root."""
+    """Measure a run without transmission control and one with it. Raises OlafError; BadInput without root."""
     bed = load_testbed("bench-live.yaml", _make_testbed_text(wanted))
     with _deploy_testbed(bed, progress) as registers:
         runs = []

@@ -223,12 +223,12 @@ def _describe_shape(curve: list[dict[str, Any]]) -> list[str]:
 
 
 def ages_fall(ages: list[float]) -> bool:
-    """Whether each age is at most the one before, within 2 %."""
+    """Return whether each age is at most the one before, within 2 %."""
     return all(later <= 1.02 * earlier for earlier, later in pairwise(ages))
 
 
 def is_flat(ages: list[float]) -> bool:
-    """Whether the ages differ by at most FLAT of the least."""
+    """Return whether the ages differ by at most FLAT of the least."""
     return max(ages) <= (1 + FLAT) * min(ages)
 
 

@@ -26,11 +26,11 @@ class Curve:
     times: Timed
 
     def after_steps(self, steps: int) -> int:
-        """Rounds that end with so many optimiser steps at most."""
+        """Count the rounds that end with so many optimiser steps at most."""
         return int(np.searchsorted(np.cumsum(self.times.steps), steps, side="right"))
 
     def after_seconds(self, seconds: float) -> int:
-        """Rounds that end within so many virtual seconds."""
+        """Count the rounds that end within so many virtual seconds."""
         return int(np.searchsorted(self.times.ends, seconds, side="right"))
 
 
@@ -54,7 +54,7 @@ class Difference:
 def make_curves(
     found: "Mapping[str, Sequence[RuleRun]]", rules: Sequence[Rule], rounds: int, scale: Scale
 ) -> Curves:
-    """Runs with the times of their rules; with synchronous ones also over all learners."""
+    """Join runs with the times of their rules; synchronous ones also with those over all learners."""
     known = {rule.name: rule for rule in rules}
     made = {
         name: [Curve(run, time_rule(known[name], run.seed, rounds, scale)) for run in runs]
@@ -71,7 +71,7 @@ def make_curves(
 
 
 def find_differences(made: Curves, ours: str, by: str) -> list[Difference]:
-    """Differences of ours from each other rule, as far as both have come.
+    """Find the differences of ours from each other rule, as far as both have come.
 
     That is ``by`` all ``rounds``, ``half`` of them, as many ``steps``, or the same ``seconds``.
     """
@@ -98,7 +98,7 @@ def find_differences(made: Curves, ours: str, by: str) -> list[Difference]:
 
 
 def time_shared(seed: int, rounds: int, scale: Scale, learners: int, parts: int | None = None) -> Timed:
-    """Synchrony whose every gradient is made by all learners at once, and waits for the slowest."""
+    """Time synchrony whose every gradient is made by all learners at once, and waits for the slowest."""
     random = np.random.default_rng([seed, learners])
     ledger = Ledger(PRICE, learners)
     ledger.started(COLD * learners)
@@ -126,7 +126,7 @@ def _pair_by_seed(ours: Sequence[Curve], others: Sequence[Curve]) -> list[tuple[
 
 
 def _count_rounds(own: Curve, other: Curve, by: str) -> tuple[Curve, Curve, int, int]:
-    """Them, and how many rounds of each count."""
+    """Return both curves, and how many rounds of each count."""
     if by == "steps":
         most = min(sum(own.times.steps), sum(other.times.steps))
         return own, other, own.after_steps(most), other.after_steps(most)

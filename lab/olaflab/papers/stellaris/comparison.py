@@ -29,7 +29,7 @@ _WAYS = {
 
 
 def of_rules(title: str, made: Curves, settings: dict[str, Any]) -> Summary:
-    """Rules against each other; with Stellaris among them also the differences to it."""
+    """Compare rules with each other; with Stellaris among them also by the differences to it."""
     rows = [_make_row(rule, curves) for rule, curves in made.items() if rule not in SHARED.values()]
     known = STELLARIS in made
     tables = [_make_table(made, by, about) for by, about in _WAYS.items()] if known else []
@@ -41,7 +41,8 @@ def of_rules(title: str, made: Curves, settings: dict[str, Any]) -> Summary:
 
 
 def of_settings(made: Curves, settings: dict[str, Any]) -> Summary:
-    """Stellaris' d, v and ρ: each setting's reward and cost, and the difference to the paper's choice."""
+    """Compare Stellaris' d, v and ρ: each setting's reward and cost, and the difference to the paper's
+    choice."""
     base = {curve.run.seed: curve for curve in made[STELLARIS]}
     rows: list[Sequence[Any]] = []
     statements: dict[str, str] = {}

@@ -46,7 +46,7 @@ class RuleRun:
     """KL of each round's policy from the one before, a mean over the round's rows; empty unless requested."""
 
     def final_reward(self, rounds: int | None = None) -> float:
-        """The mean reward of the last rounds, or of the last of the first so many."""
+        """Return the mean reward of the last rounds, or of the last of the first so many."""
         rewards = self.rewards[:rounds]
         return float(np.mean(rewards[-_LAST:])) if rewards else float("nan")
 
@@ -110,12 +110,13 @@ class _RuleTraining:
         return ended
 
     def _current_policy(self) -> Any:
-        """Distribution of actions at the round's rows; it stays as it is when the parameters move."""
+        """Return the distribution of actions at the round's rows; it stays when the parameters move."""
         with torch.no_grad():
             return self._agent.policy(self._rows.observations)
 
     def _compute_gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
-        """Ascending, of PPO's loss at these weights; ``others`` are what other learners compute with."""
+        """Compute the ascending gradient of PPO's loss at these weights; ``others`` are those of other
+        learners."""
         chosen, bound = torch.from_numpy(part), self._rule.rho
         rows, impact = self._rows.select_rows(chosen), self._rule.replay > 1
         logs = []

@@ -39,8 +39,8 @@ def compare_outputs(
     learners: Sequence[int], followed: int, seconds: float, seeds: int, more: int, folder: Path,
     progress: Progress,
 ) -> Summary:  # fmt: skip
-    """``learners`` side by side in every system, ``seeds`` times; of ``followed``, fixed against followed,
-    ``more`` times.
+    """Compare ``learners`` side by side in every system, ``seeds`` times; of ``followed``, fixed against
+    followed, ``more`` times.
 
     Raises OlafError.
     """

@@ -41,7 +41,7 @@ class Timeline:
         self._ledger.started(COLD * rule.learners)
 
     def play_round(self) -> None:
-        """Actors play a round's rows, and learners are kept for them."""
+        """Let actors play a round's rows, and keep learners for them."""
         seconds = self.scale.steps * self.scale.act
         self.now += seconds
         self._ledger.kept(seconds * self._rule.learners)
@@ -107,7 +107,7 @@ class Timed:
 
 
 def time_rule(rule: Rule, seed: int, rounds: int, scale: Scale) -> Timed:
-    """The times of a training, whatever it learns."""
+    """Return the times of a training, whatever it learns."""
     timeline = Timeline(rule, seed, scale, rule.make(np.zeros(1, np.float32)))
     steps, ends = [0], []
     for most in step_limits(rule, seed, rounds, scale):
@@ -120,7 +120,7 @@ def time_rule(rule: Rule, seed: int, rounds: int, scale: Scale) -> Timed:
 
 
 def step_limits(rule: Rule, seed: int, rounds: int, scale: Scale) -> Sequence[int | None]:
-    """The most optimiser steps of each round."""
+    """Return the most optimiser steps of each round."""
     return [None] * rounds if rule.like is None else time_rule(rule.like, seed, rounds, scale).steps
 
 

@@ -43,12 +43,12 @@ class TrainingCosts:
     """The same with cold starts and with learners that are kept alive."""
 
     def sums(self) -> tuple[float, float, float]:
-        """Sums over learners and actors."""
+        """Return sums over learners and actors."""
         return sum(self.reserved), sum(self.invoked), sum(self.whole)
 
 
 def training_costs(times: Timed, scale: Scale, rounds: int) -> TrainingCosts:
-    """Costs of a run's learners, and of its actors, which play a part of the time."""
+    """Return the costs of a run's learners, and of its actors, which play a part of the time."""
     second, report = scale.actors * ACTOR, times.report
     playing, all_of_it = rounds * scale.steps * scale.act * second, times.ends[-1] * second
     return TrainingCosts(
@@ -59,7 +59,7 @@ def training_costs(times: Timed, scale: Scale, rounds: int) -> TrainingCosts:
 
 
 def compare_switches(rounds: int, seeds: int) -> Summary:
-    """Figure 2: asynchrony and on-demand learners, each switched off; time and cost alone."""
+    """Compare asynchrony and on-demand learners, each switched off; time and cost alone (figure 2)."""
     known = {rule.name: rule for rule in make_rules(4, rounds, WHOLE)}
     ways = {
         _SERVERFUL: [time_shared(seed, rounds, WHOLE, 4) for seed in range(seeds)],
@@ -91,7 +91,7 @@ def compare_switches(rounds: int, seeds: int) -> Summary:
 
 
 def measure_staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[RuleRun]]") -> Summary:
-    """Figure 3: (a) learning time and use of learners, (b) staleness, (c) how far policies move."""
+    """Measure figure 3: (a) learning time and use of learners, (b) staleness, (c) how far policies move."""
     time, used = {}, {}
     for actors in ACTORS:
         for learners in LEARNERS:
@@ -154,7 +154,7 @@ def measure_staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Rul
 
 
 def compare_costs(learners: int, rounds: int, seeds: int) -> Summary:
-    """Figure 8: three costs of each rule and environment."""
+    """Compare three costs of each rule and environment (figure 8)."""
     rows: list[Sequence[Any]] = []
     first: dict[str, tuple[float, float, float]] = {}
     for environment in ENVIRONMENTS:
@@ -251,7 +251,7 @@ def _collect_lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
 
 
 def _compare_moves(moves: "Mapping[str, Sequence[RuleRun]]") -> tuple[FigureTable, dict[str, str]]:
-    """Figure 3c's table, and the verdicts on its statements."""
+    """Compare how far policies move: figure 3c's table, and the verdicts on its statements."""
     means = {name: np.array([np.mean(run.moved) for run in runs]) for name, runs in moves.items()}
     still, rows, verdicts = means["synchronous"], [], {}
     for name, each in means.items():
