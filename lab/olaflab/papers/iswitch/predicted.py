@@ -71,7 +71,7 @@ def predict_period(
 
 
 def staleness(approach: Approach, workload: Workload, costs: HostCosts, jitter: float) -> Course:
-    """Simulate an asynchronous run whose gradients take from ``jitter``/2 less than the mean to as much more."""
+    """Simulate an asynchronous run whose gradients take up to ``jitter``/2 less or more than the mean."""
     made = make_job(approach, workload, costs, WORKERS, NETWORK)
     return simulate_job(replace(made, jitter=jitter, iterations=8 * made.iterations))
 
