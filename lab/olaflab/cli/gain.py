@@ -90,7 +90,7 @@ def _format_spread(spread: "Spread", form: str, unit: float = 1.0) -> str:
 
 
 def _finite_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON can hold it: null for infinite."""
+    """Return the values as JSON can hold them: null for infinite."""
     return {
         name: _finite_values(value)
         if isinstance(value, dict)

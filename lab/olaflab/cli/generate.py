@@ -28,7 +28,7 @@ _PINNED = re.compile(r"\b(olafctl|olafswitch)==[\w.]+")
 
 
 def generate_files() -> Mapping[Path, str]:
-    """Every generated file's text, by its place relative to the sources."""
+    """Return every generated file's text, by its place relative to the sources."""
     from olafctl.targets.p4_sources import render_params
     from olaflab.sources import cpp, opennic, p4, queue, sdk
 
@@ -48,7 +48,7 @@ def generate_files() -> Mapping[Path, str]:
 
 
 def _paper_pages() -> Mapping[Path, str]:
-    """The papers' pages, with the list of everything that each paper shows."""
+    """Return the papers' pages, with the list of everything that each paper shows."""
     from olaflab.papers import shelf
 
     pages = {name: Path("docs/papers") / f"{name}.md" for name in shelf.NAMES}
@@ -59,7 +59,7 @@ def _paper_pages() -> Mapping[Path, str]:
 
 
 def _version_files() -> Mapping[Path, str]:
-    """The metadata of the other distributions, with the product's version: they are released together."""
+    """Return the metadata of the other distributions with the product's version, with which they appear."""
     texts = {place: (paths.sources() / place).read_text() for place in map(Path, _METADATA)}
     return {
         place: _PINNED.sub(rf"\1=={__version__}", _VERSION.sub(rf'\1 = "{__version__}"', text))
@@ -68,7 +68,7 @@ def _version_files() -> Mapping[Path, str]:
 
 
 def _proto_modules() -> Mapping[Path, str]:
-    """The modules of the .proto files."""
+    """Return the modules of the .proto files."""
     home = paths.sources()
     protos = [str(place.relative_to(home)) for place in sorted((home / "olafctl").rglob("*.proto"))]
     python = environments.python(_PROTOC, lambda step: click.echo(step, err=True))

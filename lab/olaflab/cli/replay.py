@@ -89,7 +89,7 @@ def command(
 
 
 def _read_rate(option: str, text: str) -> int | None:
-    """``40G`` and every other way to write a rate in a testbed; ``off`` is None."""
+    """Read ``40G`` and every other way to write a rate in a testbed; ``off`` is None."""
     written = text.strip()
     if not written:
         raise BadInput(Problem("is empty", option, "give a rate such as 40G, or off"))

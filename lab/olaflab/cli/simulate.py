@@ -183,7 +183,7 @@ def _document_of(result: "Result", names: dict[int, str]) -> dict[str, Any]:
 def _by_name(
     option: str, texts: tuple[str, ...], reader: "quantities.Reader[quantities.V]"
 ) -> "dict[str | None, quantities.V]":
-    """The values of ``[NAME=]VALUE`` by name; that of all others under None."""
+    """Read the values of ``[NAME=]VALUE`` by name; the value of all others has the name None."""
     found: dict[str | None, quantities.V] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")

@@ -161,7 +161,7 @@ def command(
 
 
 def _read_learners(text: str | None) -> tuple[int, bool]:
-    """How many, 0 for all, and whether they follow the network."""
+    """Read how many learners, 0 for all, and whether they follow the network."""
     if text is None or text == "auto":
         return 0, text == "auto"
     if not text.isdecimal() or int(text) < 1:
@@ -170,7 +170,7 @@ def _read_learners(text: str | None) -> tuple[int, bool]:
 
 
 def _reach_ray(ray: str) -> None:
-    """Raises BadInput where no cluster answers, MissingTool without Ray."""
+    """Check that a cluster answers. Raises BadInput where none does, MissingTool without Ray."""
     from olaf.errors import OlafError as SdkError
 
     with importing("--ray", _RAY):
@@ -214,8 +214,8 @@ def _make_learning(deployed: "Testbed", plan: "TrainingPlan", now: float = 0.0) 
 def _train_virtual(
     deployed: "Testbed", running: "Running", plan: "TrainingPlan"
 ) -> tuple[list["ClusterFigures"], dict[str, Any], dict[str, float]]:
-    """What came of it, what its learners cost, and where processor time went: the engine's, and ``whole``
-    with this process'."""
+    """Train in virtual time; return the outcome, what its learners cost, and processor time: the engine's,
+    and ``whole`` with this process'."""
     from olafctl.control import serving
     from olaflab.training.cosim.medium import EngineMedium
     from olaflab.training.shown import ProgressLine
@@ -242,7 +242,7 @@ def _train_live(
     report: float,
     ray: str | None,
 ) -> tuple[list["ClusterFigures"], dict[str, Any], dict[str, int]]:
-    """What came of it, what its learners cost, and what the engine counted."""
+    """Train live; return the outcome, what its learners cost, and what the engine counted."""
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import are_wanted, namespace_of
     from olaflab.training.journal import Journal

@@ -94,10 +94,10 @@ class Ground(Protocol):
         """Cut the network for a while; what became of what was under way."""
 
     def store(self) -> AbstractContextManager[MembershipStore]:
-        """The membership's, to be read."""
+        """Open the membership's store, to be read."""
 
     def found(self) -> tuple[Testbed, Running | None]:
-        """What runs."""
+        """Return what runs."""
 
 
 def run_chaos(
@@ -120,7 +120,7 @@ def run_on(
     seed: int,
     progress: Callable[[str], None],
 ) -> ChaosReport:
-    """As :func:`run`, of what runs already; workers join, and join again, by ``ports``."""
+    """Run as :func:`run_chaos`, on what runs already; workers join, and join again, by ``ports``."""
     chaos = Chaos(ground.daemons, ports, seed)
     progress("creating clusters")
     chaos.begin_clients()
@@ -174,7 +174,7 @@ class Chaos:
     # Clients
 
     def _change_memberships(self, seed: int) -> None:
-        """What one client does, until the run ends: it calls one daemon until that does not lead."""
+        """Change memberships as one client until the run ends; call one daemon until it does not lead."""
         chance = random.Random(seed)
         with self._open_clients() as clients:
             client = clients[0]
@@ -186,7 +186,7 @@ class Chaos:
                     client = self._await_leader(clients) or client
 
     def _call_daemon(self, client: DaemonClient, number: int, action: str, cluster: str, port: int) -> bool:
-        """Whether the answer is final."""
+        """Call a daemon, and return whether the answer is final."""
         worker = f"w{number}"
         request = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
         began = next(self._steps)
@@ -217,7 +217,7 @@ class Chaos:
         return None
 
     def _read_memberships(self) -> None:
-        """What the client does that only looks."""
+        """Read memberships until the run ends."""
         with self._open_clients() as clients:
             for turn in itertools.count():
                 if self._ending.wait(0.05):
@@ -235,7 +235,7 @@ class Chaos:
 
     @contextmanager
     def _open_clients(self) -> Iterator[list[DaemonClient]]:
-        """One of each daemon."""
+        """Open a client of each daemon."""
         with ExitStack() as stack:
             yield [stack.enter_context(DaemonClient(address, timeout=TIMEOUT)) for address in self._daemons]
 
@@ -324,15 +324,16 @@ class Chaos:
     def _find_settled(
         self, ground: Ground, clients: Sequence[DaemonClient]
     ) -> Iterator[tuple[DaemonClient, Any]]:
-        """A leader with its status, where all devices agree with it: engines above may know a worker that
-        changed its cluster a little later, and the leader may change until then."""
+        """Yield a leader with its status where all devices agree with it: engines above may know a worker
+        that changed its cluster a little later, and the leader may change until then."""
         for client in filter(_is_ready, clients):
             status = _read_status(client)
             if status.term and not _find_drift(ground, clusters_of(status)):
                 yield client, status
 
     def _bound_call(self, address: str, call: HistoryCall) -> HistoryCall:
-        """A call of unknown outcome may take effect until the daemon that lived when it ended is dead."""
+        """Bound a call of unknown outcome, which may take effect until the daemon that lived when it ended is
+        dead."""
         if call.outcome is not CallOutcome.UNKNOWN:
             return call
         deaths = self._deaths[address]
@@ -340,7 +341,7 @@ class Chaos:
         return replace(call, ended=deaths[later] if later < len(deaths) else math.inf)
 
     def _find_misread(self, ground: Ground) -> Iterator[str]:
-        """Memberships that were read and never stored."""
+        """Find memberships that were read and never stored."""
         at: dict[int, dict[str, str]] = {}
         now: dict[str, str] = {}
         with ground.store() as store:
@@ -356,7 +357,8 @@ class Chaos:
                 yield f"at revision {revision} a client read {found}, but {at.get(revision)} was stored"
 
     def _find_differences(self, ground: Ground, found: dict[str, str]) -> Iterator[str]:
-        """Between the store, the status, what the devices hold, and the queue's settings and tables."""
+        """Find differences between the store, the status, what the devices hold, and the queue's settings and
+        tables."""
         with ground.store() as store:
             _, rows = store.rows()
             if store.intent() is not None:
@@ -373,7 +375,7 @@ class Chaos:
 
 
 def _find_drift(ground: Ground, clusters: tuple[Cluster, ...]) -> list[str]:
-    """How what the devices and queues hold differs from what these clusters ask for."""
+    """Find how what the devices and queues hold differs from what these clusters ask for."""
     testbed, running = ground.found()
     if running is None:
         raise OlafError(Problem("does not run", testbed.name))
@@ -384,7 +386,7 @@ def _find_drift(ground: Ground, clusters: tuple[Cluster, ...]) -> list[str]:
 
 
 def _read_history(store: MembershipStore) -> Iterator[Any]:
-    """Every event of a store's history."""
+    """Yield every event of a store's history."""
     since = 0
     while events := store.history(since):
         yield from events
@@ -409,7 +411,7 @@ def _clusters_of_workers(status: Any) -> dict[str, str]:
 
 
 def _as_reads(found: dict[str, str], began: int, ended: int) -> list[HistoryCall]:
-    """One look at all workers, as a look at each."""
+    """Split one look at all workers into a look at each."""
     workers = (f"w{number}" for number in range(_WORKERS))
     return [
         HistoryCall(worker, "read", found.get(worker, ""), began, ended, CallOutcome.DONE)
@@ -418,7 +420,7 @@ def _as_reads(found: dict[str, str], began: int, ended: int) -> list[HistoryCall
 
 
 def answer_of_change(change: Callable[[], object]) -> CallOutcome | None:
-    """The answer to a change; None where nothing was changed."""
+    """Answer a change; None where nothing was changed."""
     try:
         change()
     except BadInput:
@@ -431,7 +433,7 @@ def answer_of_change(change: Callable[[], object]) -> CallOutcome | None:
 
 
 def create_cluster(clients: Iterable[DaemonClient], name: str, mode: str = "OLAF", key: str = "") -> bool:
-    """Whether one of them has created the cluster."""
+    """Create a cluster through the first daemon that does; return whether one did."""
     for client in clients:
         with suppress(OlafError):
             try:

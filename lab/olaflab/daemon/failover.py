@@ -175,7 +175,7 @@ class _Trial:
         return min(self._chaos.await_answers(1, controller.daemon.address, since))
 
     def _leader_first(self) -> list[_Controller]:
-        """The leader, and the other."""
+        """Return the leader, and the other."""
         wait_until(lambda: self._read_term() > 0)
         return sorted(
             self._both, key=lambda each: each.daemon.address.encode() not in self._read_leader().value
@@ -186,7 +186,7 @@ class _Trial:
         return int(found.create_revision) if found is not None else 0
 
     def _read_leader(self) -> Any:
-        """The leader's key as etcd has it; None when there is none."""
+        """Return the leader's key as etcd has it; None when there is none."""
         answer = self._etcd.transact([], [messages.get_keys(leader_key(self._pair.testbed.name))])
         return next(iter(answer.responses[0].response_range.kvs), None)
 

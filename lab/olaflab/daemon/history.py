@@ -63,7 +63,7 @@ class _Configuration:
 
 
 def find_violations(calls: Iterable[HistoryCall], most: int = _CONFIGURATIONS) -> list[str]:
-    """The workers whose history has no order that explains every answer.
+    """Find the workers whose history has no order that explains every answer.
 
     Raises Undecided when a worker's history has more than ``most`` configurations at once.
     """
@@ -74,7 +74,7 @@ def find_violations(calls: Iterable[HistoryCall], most: int = _CONFIGURATIONS) -
 
 
 def _has_order(history: Sequence[HistoryCall], most: int) -> bool:
-    """Whether the calls have an order: each takes effect between its begin and its end, and its answer
+    """Return whether the calls have an order: each takes effect between its begin and its end, and its answer
     follows from the state before it. At first the worker is not a member."""
     open_calls: dict[int, HistoryCall] = {}
     possible = {_Configuration("", frozenset(), frozenset())}
@@ -97,7 +97,7 @@ def _has_order(history: Sequence[HistoryCall], most: int) -> bool:
 
 
 def _in_order(history: Sequence[HistoryCall]) -> list[tuple[int, bool]]:
-    """The calls' begins (True) and ends, as they came; ends that never came are left out."""
+    """Return the calls' begins (True) and ends, as they came; leave out ends that never came."""
     events = [(float(call.began), 0, number) for number, call in enumerate(history)]
     events += [(call.ended, 1, number) for number, call in enumerate(history) if call.ended < math.inf]
     return [(number, what == 0) for _, what, number in sorted(events)]
@@ -106,7 +106,7 @@ def _in_order(history: Sequence[HistoryCall]) -> list[tuple[int, bool]]:
 def _reach_configurations(
     possible: Iterable[_Configuration], open_calls: dict[int, HistoryCall], most: int
 ) -> list[_Configuration]:
-    """What the open calls can make of the configurations, these included; none that another dominates."""
+    """Return what the open calls can make of the configurations, and these, without dominated ones."""
     order = itertools.count()
     waiting = [(len(each.used), next(order), each) for each in possible]
     heapq.heapify(waiting)
@@ -131,7 +131,7 @@ def _reach_configurations(
 def _step_configurations(
     before: _Configuration, open_calls: dict[int, HistoryCall]
 ) -> Iterable[_Configuration]:
-    """The configurations in which one more open call has taken effect."""
+    """Yield the configurations in which one more open call has taken effect."""
     alike: dict[tuple[str, str], int] = {}
     for number, call in open_calls.items():
         if call.outcome is not CallOutcome.UNKNOWN:
@@ -149,8 +149,8 @@ def _step_configurations(
 
 
 def _effect_of_call(call: HistoryCall, state: str) -> str | None:
-    """The state that a call leaves when it takes effect on ``state``; None when its answer would have been
-    another. An unknown outcome is taken as a success: a refusal changes nothing."""
+    """Return the state that a call leaves when it takes effect on ``state``; None when its answer would have
+    been another. An unknown outcome is taken as a success: a refusal changes nothing."""
     allowed = {
         "join": state in ("", call.cluster),
         "leave": state != "",

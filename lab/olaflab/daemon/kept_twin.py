@@ -38,7 +38,7 @@ class KeptTwin:
     relays: tuple[Relay, ...]
 
     def running(self) -> Running:
-        """What runs, not by way of the relays. Raises OlafError."""
+        """Return what runs, not by way of the relays. Raises OlafError."""
         _, found = self.found()
         assert found is not None
         return found
@@ -66,8 +66,8 @@ class KeptTwin:
         return True
 
     def cut(self, chance: random.Random) -> str:
-        """The twin is refused at once, or does not answer; what was sent into the silence arrives afterwards
-        or is lost."""
+        """Cut the twin off: it refuses at once, or does not answer; what was sent into the silence arrives
+        afterwards or is lost."""
         how = chance.choice(["refused", "arrived late", "lost"])
         for relay in self.relays:
             relay.cut_connections() if how == "refused" else relay.freeze_traffic()

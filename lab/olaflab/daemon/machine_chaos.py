@@ -57,8 +57,8 @@ _LONGEST_CUT = 6.0
 def run_machine_chaos(
     kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]
 ) -> chaos.ChaosReport:
-    """As :func:`olaflab.daemon.chaos.run_chaos`, of agents, engines, daemons, members of etcd, and the
-    machine of the daemon that leads; cut are machines and the cables between engines. Raises OlafError."""
+    """Run as :func:`olaflab.daemon.chaos.run_chaos`, on agents, engines, daemons, members of etcd, and the
+    machine of the daemon that leads; cut machines and the cables between engines. Raises OlafError."""
     if reason := why_not():
         raise OlafError(Problem(reason, remedy="run as root"))
     with lab(*_ENGINES) as made:
@@ -170,7 +170,7 @@ class _Machines:
         return self._testbed, find_processes(self._testbed, Store(self._lab.machines[DESK].folder / "found"))
 
     def _find_leading(self) -> str:
-        """The machine of the daemon that leads; where none does, the first one's."""
+        """Return the machine of the daemon that leads; where none does, the first one's."""
         for name, daemon in self._at.items():
             try:
                 with DaemonClient(daemon.address) as client:

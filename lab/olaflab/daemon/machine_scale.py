@@ -36,7 +36,7 @@ _MANY = (1, 10, 100, 1000)
 
 
 def time_verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
-    """Seconds of each verb over so many machines: the root on the first, a rack on each other. Raises
+    """Time each verb over so many machines, in seconds: the root on the first, a rack on each other. Raises
     OlafError."""
     if reason := why_not():
         raise OlafError(Problem(reason, remedy="run as root"))

@@ -204,7 +204,7 @@ class _Traffic:
             self._make_ack(self._by_ip[source].worker, seq)
 
     def _receive_frames(self, host: HostPort) -> Iterator[tuple[int, int]]:
-        """Sequence number and source address of each Olaf frame, until the caller requests silence."""
+        """Yield sequence number and source address of each Olaf frame, until the caller requests silence."""
         while True:
             frame = host.receive(_PATIENCE)
             if frame is None:
@@ -216,7 +216,7 @@ class _Traffic:
             yield olaf["seq"], ipv4["src_addr"]
 
     def make_report(self, twin: KeptTwin, moves: int, seconds: float) -> MovesReport:
-        """The account of every frame."""
+        """Account for every frame."""
         registers, stats = of_root(twin.running().queues).read_all(), twin.running().stats()
         losses = Counter(stats["losses"])
         for port in stats["ports"].values():

@@ -17,7 +17,8 @@ _TESTBED = "testbed.yaml"
 def make_process(
     pair: SwitchPair, name: str = "api", etcd: str = "", check_every: float = CHECK_SECONDS
 ) -> DaemonProcess:
-    """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``.
+    """Make a daemon of the switches of ``pair``, to be started; others share them by the endpoints of
+    ``etcd``.
 
     It compares them with its membership ``check_every`` seconds after the last time.
     """

@@ -140,7 +140,7 @@ def _make_wish(number: int, clusters: int) -> MemberWish:
 
 
 def _time_join(client: DaemonClient, number: int, clusters: int) -> float:
-    """The seconds that one join takes."""
+    """Return the seconds that one join takes."""
     wish = _make_wish(number, clusters)
     began = time.perf_counter()
     client.call("Join", cluster=wish.cluster, ip=str(wish.ip), port=wish.port, udp_port=wish.udp_port)
@@ -148,7 +148,7 @@ def _time_join(client: DaemonClient, number: int, clusters: int) -> float:
 
 
 def _join_together(address: str, first: int, count: int, clusters: int) -> float:
-    """Joins a second of several clients at once. Raises OlafError when one is refused."""
+    """Return the joins a second of several clients at once. Raises OlafError when one is refused."""
     failures: list[OlafError] = []
 
     def join(part: int) -> None:
@@ -171,7 +171,7 @@ def _join_together(address: str, first: int, count: int, clusters: int) -> float
 
 
 def _time_shell(pair: SwitchPair, members: int) -> float:
-    """Seconds that p4runtime-shell takes for one member's writes, one by one."""
+    """Return the seconds that p4runtime-shell takes for one member's writes, one by one."""
     running = pair.running()
     assert running is not None
     python = environments.python(environments.SHELL, lambda step: None)
@@ -188,7 +188,7 @@ def _time_shell(pair: SwitchPair, members: int) -> float:
 
 
 def format_lines(figures: Figures) -> Iterator[str]:
-    """The figures for people, those of p4runtime-shell next to the daemon's."""
+    """Format the figures for people, those of p4runtime-shell next to the daemon's."""
     everyone = figures.shell_member * figures.members
     yield f"{figures.members} members in {figures.clusters} clusters"
     shell = "p4runtime-shell, one by one"

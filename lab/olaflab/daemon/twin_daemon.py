@@ -45,7 +45,7 @@ class RelayedDeployment(Deployment):
 
 
 def address_of(place: Path) -> str:
-    """Where the daemon of ``place`` serves."""
+    """Return the address at which the daemon of ``place`` serves."""
     return f"unix:{place}/api/olaf.sock"
 
 

@@ -60,7 +60,7 @@ class Latency:
 def measure_throughput(
     size: int, kind: FrameKind, inputs: Sequence[int] = (0,), frames: int = 60
 ) -> Throughput:
-    """Frames of ``size`` bytes without a pause into each of ``inputs``, out by one port.
+    """Send frames of ``size`` bytes without a pause into each of ``inputs``, out by one port.
 
     Updates are not combined (mode FIFO), so that all that goes in comes out.
     """
@@ -78,7 +78,7 @@ def measure_throughput(
 
 
 def measure_replication(size: int, members: int, frames: int = 4) -> Throughput:
-    """ACKs of ``size`` bytes to a group of so many members, all of them behind one port."""
+    """Send ACKs of ``size`` bytes to a group of so many members, all of them behind one port."""
     box = random_frames.open_programmed_box()
     try:
         copies = [Copy(OUT_PORT, number + 1, number, number) for number in range(members)]
@@ -93,7 +93,7 @@ def measure_replication(size: int, members: int, frames: int = 4) -> Throughput:
 
 
 def measure_latency(size: int) -> Latency:
-    """One update of ``size`` bytes through an empty box, and the share of each stage."""
+    """Send one update of ``size`` bytes through an empty box, and return the share of each stage."""
     box = random_frames.open_programmed_box()
     frame = random_frames.an_update(size)
     try:
@@ -114,7 +114,7 @@ def measure_latency(size: int) -> Latency:
 
 
 def _plain_frame(size: int) -> bytes:
-    """A frame that is no update, to the server's port."""
+    """Make a frame that is no update, to the server's port."""
     return Datagram(random_frames.STRANGER, random_frames.SERVER, bytes(size - _UDP)).encode()
 
 
@@ -131,7 +131,7 @@ def _first_beat(bench: Bench, source: Source) -> int:
 
 
 def _cycles_through(top: str, frame: bytes, parameters: Mapping[str, int]) -> int:
-    """Cycles from a frame's first beat in to its first beat out of one module."""
+    """Count the cycles from a frame's first beat in to its first beat out of one module."""
     bench = Bench(build_rtl(top, parameters), {"clk": 4000})
     try:
         bench["rst"] = 1

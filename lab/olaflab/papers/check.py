@@ -63,7 +63,7 @@ def _compare_cells(committed: FigureTable, made: FigureTable, drawn: bool) -> It
 
 
 def cells_agree(before: str, now: str) -> bool:
-    """Whether two drawn cells agree: the same words, and numbers whose intervals meet.
+    """Return whether two drawn cells agree: the same words, and numbers whose intervals meet.
 
     Numbers without an interval may differ by 5 % and by a unit of their last digit.
     """

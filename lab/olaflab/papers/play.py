@@ -207,7 +207,7 @@ def _make_layers(inputs: int, outputs: int) -> Any:
 
 
 def _make_convolutions() -> Any:
-    """Stellaris' network of Atari (table II), for screens of half the width: 3 × 3 places of 11 × 11."""
+    """Make Stellaris' network of Atari (table II), for screens of half the width: 3 × 3 places of 11 × 11."""
     nn, gain = torch.nn, 2**0.5
     layers = nn.Conv2d(4, 16, 8, stride=4), nn.Conv2d(16, 32, 4, stride=2), nn.Linear(32 * 3 * 3, _HIDDEN)
     first, second, last = (_initialise_layer(layer, gain) for layer in layers)

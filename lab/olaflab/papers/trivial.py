@@ -79,7 +79,7 @@ def play_seeds(game: TrivialGame, act: Action, seeds: range) -> NDArray[np.float
 
 
 def quieten_gymnasium() -> None:
-    """Gymnasium's models have an attribute that MuJoCo will drop: no line for each, and no MUJOCO_LOG.TXT."""
+    """Silence MuJoCo's warning of an attribute in Gymnasium's models: no lines, and no MUJOCO_LOG.TXT."""
     if find_spec("mujoco") is not None:
         import_module("mujoco").set_mju_user_warning(lambda text: None)
 
@@ -103,13 +103,11 @@ class GymnasiumGame:
             self.actions = {"nothing": np.zeros(self._space.shape), **drawn}
 
     def random_action(self, random: np.random.Generator) -> Any:
-        """TrivialGame."""
         if hasattr(self._space, "n"):
             return int(random.integers(self._space.n))
         return random.uniform(self._space.low, self._space.high)
 
     def play_episode(self, act: Action, seed: int) -> float:
-        """TrivialGame."""
         random, total, over = np.random.default_rng(seed), 0.0, False
         self._game.reset(seed=seed)
         while not over:
@@ -128,11 +126,9 @@ class ScreenGame:
         }
 
     def random_action(self, random: np.random.Generator) -> int:
-        """TrivialGame."""
         return int(random.integers(len(self.actions)))
 
     def play_episode(self, act: Action, seed: int) -> float:
-        """TrivialGame."""
         random, game, total = np.random.default_rng(seed), self._open_game(seed), 0.0
         for _ in range(_LONGEST):
             rewards, _, ended = game.step(np.array([act(random)]))
@@ -159,12 +155,11 @@ class ParticleGame:
         self.actions: Mapping[str, Any] = dict(zip(names, np.eye(self._particles.ACTIONS), strict=True))
 
     def random_action(self, random: np.random.Generator) -> Any:
-        """TrivialGame: each agent's own."""
+        """Draw an action for each agent."""
         count = self._particles.ACTIONS
         return np.eye(count)[random.integers(count, size=self._agents)]
 
     def play_episode(self, act: Action, seed: int) -> float:
-        """TrivialGame."""
         random = np.random.default_rng(seed)
         game = getattr(self._particles, self._name)(self._agents, 1, np.random.default_rng((seed, 1)))
         game.reset()

@@ -42,14 +42,15 @@ _SETTLED = 1_000_000
 
 
 def frame_sizes(size: int) -> list[int]:
-    """Bytes of the frames of a gradient of ``size`` bytes."""
+    """Return the bytes of the frames of a gradient of ``size`` bytes."""
     each = 4 * segment_values(GEOMETRY.beats)
     whole, rest = divmod(-(-size // 4) * 4, each)
     return [GRADIENT_OFFSET + each] * whole + ([GRADIENT_OFFSET + rest] if rest else [])
 
 
 def time_round(library: Path, size: int, racks: Sequence[int]) -> float:
-    """ns until the last worker has the whole sum of a gradient of ``size`` bytes of the workers in ``racks``.
+    """Return the ns until the last worker has the whole sum of a gradient of ``size`` bytes of the workers in
+    ``racks``.
 
     Raises OlafError when a result is not the exact sum, or does not come.
     """
@@ -83,7 +84,7 @@ def time_round(library: Path, size: int, racks: Sequence[int]) -> float:
 
 
 def _time_uploads(sizes: Sequence[int], racks: Sequence[int]) -> list[list[tuple[float, int]]]:
-    """(arrival, size) at each rack's switch, of all its workers' frames, which all begin at 0."""
+    """Return (arrival, size) at each rack's switch, of all its workers' frames, which all begin at 0."""
     return [
         sorted(
             frame
@@ -103,7 +104,7 @@ def _make_link() -> VirtualLink:
 
 
 def _encode_contributions(first: int, workers: int, sizes: Sequence[int]) -> list[list[bytes]]:
-    """Each worker's frames; the values of worker w are w + 1."""
+    """Encode each worker's frames; the values of worker w are w + 1."""
     engine = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), 20300)
     found = []
     for number in range(first, first + workers):
@@ -124,7 +125,8 @@ def _encode_contributions(first: int, workers: int, sizes: Sequence[int]) -> lis
 def _run_rack(
     library: Path, contributions: list[list[bytes]], arrivals: Sequence[tuple[float, int]], threshold: int
 ) -> list[tuple[float, bytes]]:
-    """What leaves a rack's engine, and when. All workers began together, so segments come side by side."""
+    """Return what leaves a rack's engine, and when. All workers began together, so segments come side by
+    side."""
     workers = len(contributions)
     arriving = [
         (time, nth % workers, contributions[nth % workers][nth // workers])
@@ -136,7 +138,7 @@ def _run_rack(
 def _run_queue(
     library: Path, arriving: Sequence[tuple[float, int, bytes]], threshold: int
 ) -> list[tuple[float, bytes]]:
-    """Frames (arrival, member, frame) through a queue whose indices release at ``threshold``."""
+    """Pass frames (arrival, member, frame) through a queue whose indices release at ``threshold``."""
     with QueueModel(library) as model:
         model.registers.write("accumulate_quota", QUOTA)
         model.registers.configure(0, GEOMETRY.indices - 1, IndexSettings(Mode.ISWITCH, threshold=threshold))
@@ -152,7 +154,7 @@ def _run_queue(
 
 
 def _check_results(results: Sequence[tuple[float, bytes]], workers: int, segments: int) -> None:
-    """Raises OlafError unless every segment left once, as the sum of one contribution of each worker."""
+    """Raise OlafError unless every segment left once, as the sum of one contribution of each worker."""
     seen = set()
     for _, encoded in results:
         frame = OlafFrame.decode(encoded)

@@ -70,8 +70,8 @@ def measure_throughput(
 def measure_rounds(
     library: Path, size: int, workers: int, rate: int | None, frames: int, mode: Mode = Mode.ISWITCH
 ) -> Throughput:
-    """As ``throughput``, of iSwitch rounds: each of ``workers`` members contributes to every round. Numbered
-    sums have the same updates: a member's round is its contribution's number."""
+    """Measure as ``throughput`` does, with iSwitch rounds: each of ``workers`` members contributes to every
+    round. Numbered sums have the same updates: a member's round is its contribution's number."""
     mix = f"iSwitch {'rounds' if mode is Mode.ISWITCH else 'numbered sums'} of {workers} workers"
     settings = IndexSettings(mode, threshold=workers)
     return _count_throughput(library, _supply_rounds(size, workers), (size, mix, rate, frames), settings)
@@ -111,7 +111,7 @@ def _count_throughput(
 
 
 def measure_latency(library: Path, size: int) -> Latency:
-    """One update through an empty, unconstrained queue."""
+    """Measure one update through an empty, unconstrained queue."""
     with QueueModel(library) as model:
         sidecar, frame = next(_supply_updates(size, MIXES[2]))
         offered = model.cycle + 10
@@ -133,7 +133,7 @@ def _feed_frames(model: QueueModel, supply: Iterator[Frame], frames: int) -> tup
 
 
 def _supply_updates(size: int, mix: str) -> Iterator[Frame]:
-    """Updates of ``size`` bytes without end; workers differ, so that updates merge."""
+    """Yield updates of ``size`` bytes without end; workers differ, so that updates merge."""
     pick = Random(size)
     payload = _make_payload(size)
     worker = 0
@@ -144,7 +144,7 @@ def _supply_updates(size: int, mix: str) -> Iterator[Frame]:
 
 
 def _supply_segments(size: int) -> Iterator[Frame]:
-    """The segments of MODEL_WORKERS workers' gradients, each in order, interleaved frame by frame."""
+    """Yield the segments of MODEL_WORKERS workers' gradients, each in order, interleaved frame by frame."""
     payload = _make_payload(size)
     for sent in count():
         step, worker = divmod(sent, MODEL_WORKERS)

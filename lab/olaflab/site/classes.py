@@ -14,13 +14,13 @@ _FRONT = "olaf"
 
 
 def class_pages() -> Mapping[str, str]:
-    """Markdown by the place of the page. Raises MissingTool where the SDK is not installed."""
+    """Return Markdown by the place of the page. Raises MissingTool where the SDK is not installed."""
     modules = [*sdk_modules(), *_PRODUCT]
     return {f"reference/python/{name}": _module_page(name, modules) for name in modules}
 
 
 def sdk_modules() -> list[str]:
-    """Every module of the package ``olaf`` with a docstring, the package first."""
+    """List every module of the package ``olaf`` with a docstring, the package first."""
     spec = find_spec("olaf")
     if spec is None or spec.origin is None:
         raise MissingTool(Problem("the site needs the SDK", "olaf", "pip install ./sdk"))

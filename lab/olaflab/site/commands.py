@@ -10,7 +10,7 @@ from olaflab.main import olaflab
 
 
 def command_pages() -> Mapping[str, str]:
-    """Markdown by the place of the page."""
+    """Return Markdown by the place of the page."""
     return {**_group_pages(olafctl, "olafctl"), **_group_pages(olaflab, "olaflab")}
 
 
@@ -54,7 +54,7 @@ def _command_body(command: click.Command, context: click.Context) -> Iterator[st
 
 
 def _split_paragraphs(text: str) -> Iterator[str]:
-    """Click's help text: a paragraph that begins with a backspace keeps its lines."""
+    """Split click's help text: a paragraph that begins with a backspace keeps its lines."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b"):
             yield from ("```text", paragraph.removeprefix("\b").strip("\n"), "```", "")
@@ -73,7 +73,7 @@ def _format_table(what: str, rows: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _escape_markdown(text: str) -> str:
-    """Text that Markdown takes as it is: help texts are not Markdown."""
+    """Escape text so that Markdown takes it as it is: help texts are not Markdown."""
     for special in "\\|*_[]<>$#":
         text = text.replace(special, f"\\{special}")
     return text

@@ -69,7 +69,7 @@ def write_sources(folder: Path) -> None:
 
 
 def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
-    """The documents by title; one that has no place yet is the last of the first title."""
+    """Return the documents by title; one that has no place yet is the last of the first title."""
     placed = {name for names in _HAND_WRITTEN.values() for name in names}
     others = {f"docs/{path.stem}" for path in (home / "docs").glob("*.md")} - placed
     first = next(iter(_HAND_WRITTEN))
@@ -77,7 +77,8 @@ def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
 
 
 def _navigation_trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The navigation: a list of pages for each title, shown beside every page and not on the front page."""
+    """Yield the navigation: a list of pages for each title, shown beside every page and not on the front
+    page."""
     for title, names in listed.items():
         yield "\n".join(
             ["", "```{toctree}", ":hidden:", f":caption: {title}", ":maxdepth: 1", "", *names, "```"]

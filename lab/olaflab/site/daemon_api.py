@@ -21,7 +21,7 @@ class _Block:
 
 
 def api_pages() -> Mapping[str, str]:
-    """Markdown by the place of the page."""
+    """Return Markdown by the place of the page."""
     text = (paths.sources() / _PLACE).read_text(encoding="utf-8")
     lead = " ".join(line.removeprefix("// ") for line in text.partition("\nsyntax")[0].splitlines())
     blocks = list(_read_blocks(text))

@@ -18,7 +18,7 @@ page on P4](../docs/p4.md) says what the server supports of P4Runtime 1.4, and
 
 
 def table_pages() -> Mapping[str, str]:
-    """Markdown by the place of the page."""
+    """Return Markdown by the place of the page."""
     lines = [_LEAD]
     for title, program in _DEVICES.items():
         path = sources() / "p4src" / f"{program}.p4"

@@ -25,7 +25,7 @@ _OF_A_PORT = re.compile(r"^(\w*port\w*?)_\d+$")
 
 
 def generate_files() -> dict[Path, str]:
-    """Every generated file's text, by its place relative to the sources' root."""
+    """Return every generated file's text, by its place relative to the sources' root."""
     metadata = list_fields()
     return {
         Path("hdl/opennic/olaf_box_registers.v"): _register_lines(),
@@ -58,7 +58,7 @@ def _generated_note(access: Access) -> list[Register]:
 
 
 def _array_ports(registers: Sequence[Register]) -> dict[str, int]:
-    """What there is one of for each port: ``in_port`` for ``in_port_0``, ``in_port_1`` and so on."""
+    """Count what there is one of for each port: ``in_port`` for ``in_port_0``, ``in_port_1`` and so on."""
     found = Counter(match[1] for each in registers if (match := _OF_A_PORT.match(each.name)))
     return dict(found)
 
@@ -68,7 +68,7 @@ def _single_ports(registers: Sequence[Register]) -> list[Register]:
 
 
 def _increment_of(counter: str) -> str:
-    """What counts it: an input of its own, or a port's bit of one."""
+    """Return what increments a counter: an input of its own, or a port's bit of one."""
     match = _OF_A_PORT.match(counter)
     return f"inc_{match[1]}[{counter.removeprefix(match[1] + '_')}]" if match else f"inc_{counter}"
 

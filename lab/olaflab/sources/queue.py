@@ -55,7 +55,7 @@ RESET.
 
 
 def generate_files() -> dict[Path, str]:
-    """Every generated file's text, by its place relative to the sources' root."""
+    """Return every generated file's text, by its place relative to the sources' root."""
     return {
         Path("hdl/olaf_registers.v"): _register_lines(),
         Path("hdl/olaf_layout.vh"): verilog.layout_file(),

@@ -38,7 +38,7 @@ _WIDEST_LINE = 100
 
 
 def wire_module() -> str:
-    """``sdk/olaf/transport/wire.py``."""
+    """Write ``sdk/olaf/transport/wire.py``."""
     enums: tuple[type[IntEnum], ...] = (
         FrameType,
         Flag,
@@ -104,7 +104,7 @@ def _header_class(layout: HeaderLayout) -> str:
 
 
 def _written_out(name: str, groups: list[Group]) -> str:
-    """Methods of its own for a header of every frame, which take a fourth of the time."""
+    """Write a frame header's own methods, which take a fourth of the time."""
     packed = _format_rows([_pack_arguments(group) for group in groups])
     unpacked = _format_rows(
         [value for place, group in enumerate(groups) for value in _unpack_values(group, place)]
@@ -123,7 +123,7 @@ def _written_out(name: str, groups: list[Group]) -> str:
 
 
 def _format_rows(arguments: list[str]) -> str:
-    """Arguments of a call, side by side."""
+    """Format the arguments of a call, side by side."""
     rows = [""]
     for each in arguments:
         if len(rows[-1]) + len(each) > _WIDEST_LINE - 12:
@@ -133,7 +133,7 @@ def _format_rows(arguments: list[str]) -> str:
 
 
 def _pack_arguments(group: Group) -> str:
-    """What struct packs for fields that share a byte, the first in the upper half, or for one field."""
+    """Write what struct packs for fields that share a byte, the first in the upper half, or for one field."""
     if len(group) > 1:
         return f"self.{group[0].name} << 4 | self.{group[1].name}"
     field = group[0]
@@ -141,7 +141,7 @@ def _pack_arguments(group: Group) -> str:
 
 
 def _unpack_values(group: Group, place: int) -> list[str]:
-    """The fields' values, from what struct unpacks."""
+    """Write the fields' values, from what struct unpacks."""
     raw = f"raw[{place}]"
     if len(group) > 1:
         return [f"{raw} >> 4", f"{raw} & 0xF"]
@@ -149,7 +149,7 @@ def _unpack_values(group: Group, place: int) -> list[str]:
 
 
 def _format_docstring(text: str) -> str:
-    """A member's docstring, indented once, on as many lines as it needs."""
+    """Format a member's docstring, indented once, on as many lines as it needs."""
     first, *rest = textwrap.wrap(text, _WIDEST_LINE)
     if not rest:
         return f'    """{first}"""\n'
@@ -157,7 +157,7 @@ def _format_docstring(text: str) -> str:
 
 
 def _group_fields(layout: HeaderLayout) -> Iterator[Group]:
-    """Fields that share bytes, together; every other field alone."""
+    """Group the fields that share bytes; every other field is alone."""
     group: Group = ()
     for field in layout.fields:
         group = (*group, field)
@@ -173,7 +173,7 @@ def _python_type(field: LayoutField) -> str:
 
 
 def _is_odd(field: LayoutField) -> bool:
-    """Whether it is an integer for which struct has no code."""
+    """Return whether a field is an integer for which struct has no code."""
     return _python_type(field) == "int" and field.bits % 8 == 0 and field.bits not in _CODES
 
 

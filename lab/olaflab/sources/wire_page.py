@@ -69,7 +69,7 @@ def _field_place(layout: HeaderLayout, field: LayoutField) -> str:
 
 
 def _control_section() -> str:
-    """The control messages, for who writes a client of them."""
+    """Describe the control messages, for who writes a client of them."""
     reasons = "".join(f"| {each.value} | {each.name} | {_MEANINGS[each]} |\n" for each in Reason)
     sections = "".join(
         _header_section(layout, f"{action.name}, action {action.value}", "###")
@@ -122,7 +122,7 @@ is signed with:
 
 
 def _member_section() -> str:
-    """The replicas' messages, for the author of another one."""
+    """Describe the replicas' messages, for the author of another one."""
     actions = {talk.name.lower(): f", action {talk.value}" for talk in members.Talk}
     return """
 ## Between replicas
@@ -136,7 +136,7 @@ below; [replicas](replica.md) says what for. No engine and no daemon reads them.
 
 
 def _weight_section() -> str:
-    """What a publisher sends to its players, and they to it."""
+    """Describe what a publisher sends to its players, and they to it."""
     return f"""
 ## Weights to players
 
@@ -162,7 +162,7 @@ from there to `version`; full to any.
 
 
 def _example_datagram() -> Iterator[str]:
-    """An IPv4 datagram with a JOIN, in hexadecimal, a line for each field or header."""
+    """Yield an IPv4 datagram with a JOIN, in hexadecimal, a line for each field or header."""
     cluster = int.from_bytes(b"red".ljust(32, b"\0"), "big")
     body = sign_message(control.JOIN, {**_EXAMPLE, "cluster": cluster}, _KEY, _MEMBER, _MEMBER_PORT)
     udp = {

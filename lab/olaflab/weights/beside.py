@@ -43,7 +43,8 @@ class WayCost:
 
 
 def measure_ways(plan: Plan, progress: Callable[[str], None]) -> list[WayCost]:
-    """Every version by every way that is installed. Raises OlafError where a player's bits are others."""
+    """Measure every version by every way that is installed. Raises OlafError where a player's bits are
+    others."""
     task = Task(plan)
     with ExitStack() as stack:
         trainer = _Trainer(plan, task, stack)
@@ -97,7 +98,7 @@ class _Trainer:
             self.ways[RAY] = _by_ray(plan, stack)
 
     def tell(self, way: str, payload: bytes) -> int:
-        """Every player one by one; returns when all have installed it."""
+        """Tell every player one by one; return when all have installed the version."""
         for link in self._links:
             link.sendall(_HEAD.pack(way.encode(), len(payload)) + payload)  # two would wait for an ACK
         if way == GLOO:
@@ -144,7 +145,7 @@ def _broadcast(bits: Bits) -> None:
 
 
 def _by_ray(plan: Plan, stack: ExitStack) -> Callable[[Bits, Bits], int]:
-    """Players are actors of Ray; the trainer puts a version into its object store."""
+    """Send by Ray: players are actors, and the trainer puts a version into its object store."""
     import ray
 
     class Player:
@@ -171,7 +172,7 @@ def _by_ray(plan: Plan, stack: ExitStack) -> Callable[[Bits, Bits], int]:
 
 
 def _play(plan: Plan, number: int, server: Address, publisher: str, store: str) -> None:
-    """A player's process: its own bits for every way."""
+    """Run a player's process, with bits of its own for every way."""
     states = {name: np.zeros(plan.values, np.uint16) for name in (TCP, INDEX, XOR, OLAF, GLOO)}
     with (
         socket.create_connection(server) as link,

@@ -30,7 +30,7 @@ class CodecCost:
 
 
 def measure_codecs(values: int, shares: tuple[float, ...], seed: int) -> list[CodecCost]:
-    """The median of three runs each."""
+    """Measure each codec, by the median of three runs."""
     random = np.random.default_rng(seed)
     old = random.integers(0, 2**16, values, np.uint16)
     costs = []
@@ -54,7 +54,7 @@ def _xor(share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Code
 
 
 def import_zstd() -> Any:
-    """The library of that name, as others use it; None where it is not installed."""
+    """Import the library zstandard; None where it is not installed."""
     try:
         import zstandard
     except ImportError:

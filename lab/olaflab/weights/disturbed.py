@@ -51,7 +51,7 @@ class _Deaf(LossyPort):
 
 
 def measure_disturbed(plan: Plan, progress: Callable[[str], None]) -> Disturbed:
-    """``plan.versions`` a round, to ``plan.players`` players on this machine. Raises OlafError."""
+    """Publish ``plan.versions`` a round, to ``plan.players`` players on this machine. Raises OlafError."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     task = Task(plan)
@@ -87,12 +87,12 @@ def _ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[floa
 
 
 def _named(publisher: olaf.Publisher) -> tuple[int, int]:
-    """Players that are slow, the dead one among them, and dead ones."""
+    """Count the players that are slow, the dead one among them, and dead ones."""
     return sum(one["slow"] for one in publisher.players), sum(one["dead"] for one in publisher.players)
 
 
 def _publish(task: Task, publisher: olaf.Publisher, pace: float) -> float:
-    """ms that ``publish`` takes."""
+    """Return the ms that ``publish`` takes."""
     task.step()
     began = _counted()
     publisher.publish()
@@ -102,7 +102,7 @@ def _publish(task: Task, publisher: olaf.Publisher, pace: float) -> float:
 
 
 def _counted() -> int:
-    """ns that this thread ran, or waited for anything but a processor."""
+    """Return the ns that this thread ran, or waited for anything but a processor."""
     delay = Path("/proc/thread-self/schedstat").read_text().split()[1]
     return time.perf_counter_ns() - int(delay)
 
@@ -116,7 +116,7 @@ def _round(task: Task, publisher: olaf.Publisher, plan: Plan) -> dict[str, float
 
 
 def _play(plan: Plan, publisher: str, pipe: Connection) -> None:
-    """All players; on command the last two become slow and dead."""
+    """Play as all players; on command the last two become slow and dead."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # whatever the publisher's is
     ports = [_Deaf(UdpPort(), 0.0, plan.seed) for _ in range(plan.players)]
     ports[-1].dumb = True

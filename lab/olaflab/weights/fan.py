@@ -50,7 +50,7 @@ class Fanned:
 def measure_fan_out(
     plan: Plan, counts: tuple[int, ...], losses: tuple[float, ...], progress: Callable[[str], None]
 ) -> list[Fanned]:
-    """Each number of players with each loss, and ``plan.versions`` versions. Raises OlafError."""
+    """Measure each number of players with each loss, over ``plan.versions`` versions. Raises OlafError."""
     store = Store(folder_of(NAME))
     found = []
     for players in counts:
@@ -70,7 +70,7 @@ def measure_fan_out(
 
 
 def testbed(players: int, target: str) -> Testbed:
-    """One engine, and one player more than there are at first."""
+    """Make a testbed of one engine, and one player more than there are at first."""
     text = f"""
 name: {NAME}
 target: {target}
@@ -125,7 +125,7 @@ def _fan(engine: VirtualTime, bed: Testbed, plan: Plan, players: int, loss: floa
 
 
 def _compare(task: Task, crew: list[olaf.Subscriber], models: list[dict[str, Bits]]) -> None:
-    """Every player adopts its newest version, which must equal the published one."""
+    """Compare every player's newest version with the published one, after adopting it."""
     for player, model in zip(crew, models, strict=True):
         player.adopt()
         if not np.array_equal(model["w"], task.model["w"]):
@@ -133,7 +133,7 @@ def _compare(task: Task, crew: list[olaf.Subscriber], models: list[dict[str, Bit
 
 
 def _spent(publisher: olaf.Publisher) -> npt.NDArray[np.int64]:
-    """Frames and bytes of versions, frames and bytes sent, and requests."""
+    """Return the frames and bytes of versions, frames and bytes sent, and requests."""
     count, sent = publisher.counters, publisher.sent
     return np.array([count.frames, count.bytes, sent.frames, sent.bytes, count.wants])
 

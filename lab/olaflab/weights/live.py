@@ -49,7 +49,7 @@ class Team:
             self._kill(number)
 
     def run_plan(self, seconds: float, progress: Callable[[str], None]) -> WeightsOutcome:
-        """The whole plan, in at most so many seconds."""
+        """Run the whole plan, in at most so many seconds."""
         plan, outcome, events = self._plan, WeightsOutcome(), self._plan.events
         for number in range(plan.players - plan.late):
             self._begin(number)
@@ -85,7 +85,7 @@ class Team:
             outcome.problems.append(f"{number}: {message}")
 
     def _await(self, numbers: set[int], end: float, outcome: WeightsOutcome) -> None:
-        """Until these processes are ready."""
+        """Wait until these processes are ready."""
         while numbers and not outcome.problems and time.monotonic() < end:
             for number, message in self._heard():
                 numbers.discard(number)

@@ -99,7 +99,7 @@ class Task:
         self.changed = 0
 
     def step(self) -> None:
-        """Random elements move by one."""
+        """Move random elements by one."""
         bits = self.model["w"]
         count = self._random.binomial(len(bits), self._share)
         where = np.unique(self._random.integers(0, len(bits), count))
@@ -108,7 +108,7 @@ class Task:
 
 
 def make_testbed(plan: Plan) -> Testbed:
-    """One engine, or two below a third one, with the players below."""
+    """Make a testbed of one engine, or of two below a third one, with the players below."""
     engine = "indices: 16, slots: 16, beats: 22"
     if plan.levels == 1:
         text = f"""

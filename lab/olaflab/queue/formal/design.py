@@ -92,7 +92,7 @@ def _with_end(text: str, inside: str) -> str:
 
 
 def _declare_words(text: str) -> str:
-    """Wires that hold all words of each memory, the first lowest."""
+    """Declare wires that hold all words of each memory, the first lowest."""
     memories = re.findall(r"^ *reg *(?:\[([^\n]*?):0\])? *(\w+) *\[0:([^\n]*?)\];", text, re.MULTILINE)
     wires = ["    genvar word;\n"]
     for high, name, last in memories:
@@ -112,7 +112,7 @@ def _drop_lines(text: str, design: Design) -> str:
 
 
 def _cut_module(text: str, body: str = "") -> str:
-    """A module of which only the ports are left; its outputs are anything."""
+    """Cut a module down to its ports; its outputs are anything."""
     start = text.index("module ")
     end = text.index(");", start) + 2
     ports = text[:end].replace("output reg ", "output wire")
@@ -125,7 +125,7 @@ def _cut_module(text: str, body: str = "") -> str:
 
 
 def _check_settlement(text: str) -> str:
-    """The registers, cut; and that every update is settled as exactly one thing."""
+    """Cut the registers, and check that every update is settled as exactly one thing."""
     settled = [name for name in (*DISPOSITIONS, "merged", "appended") if name not in _NOT_AT_SETTLEMENT]
     terms = " + ".join(f"{{5'd0, inc_{name}}}" for name in settled)
     check = f"    always @(posedge clk) if (!queue_rst) assert({{5'd0, inc_in_updates}} == {terms});\n"

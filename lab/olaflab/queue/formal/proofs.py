@@ -136,7 +136,7 @@ def run_proof(proof: Proof) -> ProofOutcome:
 
 
 def _find_failure(proof: Proof, work: Path) -> int | None:
-    """The first cycle in which a check fails; None when it is proved that none does."""
+    """Find the first cycle in which a check fails; None when it is proved that none does."""
     if proof.cycles:
         return _check_bounded(proof, work, proof.cycles)
     if proof.induction:
@@ -168,6 +168,6 @@ def _check_bounded(proof: Proof, work: Path, cycles: int) -> int | None:
 
 
 def run_all(proofs: tuple[Proof, ...] = PROOFS) -> Iterator[ProofOutcome]:
-    """Every proof's outcome, one after the other."""
+    """Run every proof, one after the other."""
     for proof in proofs:
         yield run_proof(proof)
