@@ -1,4 +1,4 @@
-"""Where P4Runtime is served: a UNIX socket that only its owner may use, or TCP, beyond loopback with TLS."""
+"""Addresses of P4Runtime: a UNIX socket that only its owner may use, or TCP, beyond loopback with TLS."""
 
 import ipaddress
 import os
@@ -17,7 +17,7 @@ from olafswitch.ports import unix
 
 _UNIX = "unix:"
 _LONGEST = 107  # bytes of a path in the kernel's socket addresses
-_PARSED = frozenset(",%?#")  # which gRPC reads in a path as separators, escapes and ends
+_PARSED = frozenset(",%?#")  # gRPC reads these in a path as separators, escapes and ends
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Tls:
     client_ca: Path | None = None
 
     def credentials(self) -> Any:
-        """Return them as gRPC takes them, after a first handshake; the log names a certificate that no client
-        will trust. Raises BadInput with the file that cannot be used, and why."""
+        """Return the files as gRPC's credentials, after a first handshake; the log names a certificate that
+        no client will trust. Raises BadInput with the file that cannot be used, and the reason."""
         from olafswitch.p4runtime import tls
 
         pair, authority = self.read_files()
@@ -49,7 +49,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Access:
-    """What a client shows to a server beyond this machine: PEM, and metadata of each call."""
+    """A client's proof to a server beyond this machine: PEM, and metadata of each call."""
 
     ca: bytes
     key: bytes = field(repr=False)
@@ -57,13 +57,12 @@ class Access:
     metadata: tuple[tuple[str, str], ...] = ()
 
     def credentials(self) -> Any:
-        """As gRPC takes them."""
+        """Return the client's credentials in gRPC's form."""
         return grpc.ssl_channel_credentials(self.ca, self.key, self.certificate)
 
 
 def runtime_folder() -> Path:
-    """Return the user's own folder for sockets: below ``$XDG_RUNTIME_DIR``, else below the user's state
-    folder."""
+    """Return the user's own folder for sockets, below ``$XDG_RUNTIME_DIR`` or the user's state folder."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     return Path(base) / "olaf" if base else paths.state() / ".sockets"
 
@@ -79,7 +78,7 @@ def socket_of(address: str) -> Path | None:
 
 
 def check_form(address: str) -> None:
-    """Raises BadInput unless ``address`` is unix:PATH or HOST:PORT."""
+    """Raise BadInput unless ``address`` is unix:PATH or HOST:PORT."""
     path = socket_of(address)
     if path is None:
         _host_of(address)
@@ -88,7 +87,7 @@ def check_form(address: str) -> None:
 
 
 def check_address(address: str, tls: Tls | None) -> None:
-    """Raises BadInput unless ``address`` is unix:PATH, or HOST:PORT that is loopback or has TLS."""
+    """Raise BadInput unless ``address`` is unix:PATH, or HOST:PORT that is loopback or has TLS."""
     check_form(address)
     if socket_of(address) is not None:
         if tls is not None:
@@ -102,7 +101,7 @@ def check_address(address: str, tls: Tls | None) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether HOST:PORT is this machine's own. Raises BadInput when it is not an address."""
+    """Return whether HOST:PORT is this machine's own. Raises BadInput for another text."""
     host = _host_of(address)
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -111,7 +110,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _host_of(address: str) -> str:
-    """HOST of HOST:PORT. Raises BadInput."""
+    """Return HOST of HOST:PORT. Raises BadInput."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise BadInput(
@@ -142,10 +141,10 @@ def claim_socket(path: Path) -> None:
 
 
 def shorten_address(address: str) -> tuple[str, int | None]:
-    """``address`` as gRPC takes it, and a descriptor to keep open while it is used.
+    """Return ``address`` in gRPC's form, and a descriptor to keep open while it is used.
 
-    A longer path than the kernel takes, and a folder whose name gRPC would not take as it is, go by way of
-    the folder's descriptor. Raises OSError.
+    A path that is too long for the kernel, and a folder whose name gRPC would misread, go by way of the
+    folder's descriptor. Raises OSError.
     """
     path = socket_of(address)
     if path is None or (len(os.fsencode(path)) <= _LONGEST and _PARSED.isdisjoint(str(path.parent))):
@@ -155,8 +154,8 @@ def shorten_address(address: str) -> tuple[str, int | None]:
 
 
 def why_not_bound(address: str) -> str:
-    """Return why nothing can listen at ``address``, in the kernel's words: gRPC keeps the reason to
-    itself."""
+    """Return why nothing can listen at ``address``, in the kernel's words: gRPC does not report the
+    reason."""
     unspoken = "the address cannot be bound"
     try:
         name, folder = shorten_address(address)

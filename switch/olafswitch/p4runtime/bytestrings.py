@@ -37,6 +37,6 @@ def decode_signed(string: bytes, bits: int) -> int:
 
 
 def show_value(value: int) -> str:
-    """``value`` in hexadecimal, cut short: it may have come from anyone."""
+    """Return ``value`` in hexadecimal, cut short: any peer may have sent it."""
     text = hex(value)
     return text if len(text) <= 40 else text[:40] + "…"

@@ -22,14 +22,14 @@ _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
 ]
 _FAR = [
-    # A server that was started again is found within a second, one behind a cut cable is given up.
+    # A restarted server is found within a second, a server behind a cut cable is given up.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
 ]
 _STREAM_KINDS = ("arbitration", "packet", "digest", "idle_timeout_notification", "error", "unknown")
-_MAX_QUEUED = 4096  # of each kind of stream message that was not fetched yet
+_MAX_QUEUED = 4096  # messages of each kind on the stream that were not fetched yet
 
 
 class StreamEnded(Exception):
@@ -92,7 +92,7 @@ class StreamClient:
             target=self._receive_messages, name="p4runtime", daemon=True
         )
         self.stream_recv_thread.start()
-        # The first message to a new controller is the answer to it.
+        # The first message to a new controller is its answer.
         self._send_arbitration(lambda answer: True)
 
     def _send_arbitration(self, is_answer: Callable[[Any], bool]) -> None:
@@ -123,7 +123,7 @@ class StreamClient:
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
-        """Yield the ``p4.v1.Entity`` messages that one such query selects. Raises grpc.RpcError."""
+        """Yield the ``p4.v1.Entity`` messages that a query selects. Raises grpc.RpcError."""
         request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=[query])
         for answer in self.stub.Read(request):
             yield from answer.entities
@@ -135,11 +135,11 @@ class StreamClient:
         self._send_arbitration(self._settles_election)
 
     def _settles_election(self, message: Any) -> bool:
-        """Return whether ``message`` answers our election id, and does not report an earlier change of
+        """Return whether ``message`` answers our election id, and does not report an earlier election of
         others.
 
-        Both look alike and hold the highest election id so far (P4Runtime §5.3): it is ours when we have
-        won, and above ours when we cannot win any more. Id 0 may never win, so its answer is unknown.
+        Both look alike and hold the highest election id so far (P4Runtime §5.3): it is ours when we have won,
+        and above ours when we cannot win any more. Id 0 may never win, so its answer is unknown.
         """
         highest = number_of(message.election_id)
         won = message.status.code == code_pb2.OK and highest == self.election_id
@@ -152,17 +152,17 @@ class StreamClient:
 
     @property
     def primary(self) -> str | None:
-        """What the switch says of another controller that is primary; None when it does not exist."""
+        """The switch's text about another controller that is primary; None when none is."""
         answer = self.arbitration
         return str(answer.status.message) if answer.status.code == code_pb2.ALREADY_EXISTS else None
 
     @property
     def highest_election_id(self) -> int:
-        """The highest that the switch has seen, by its newest arbitration message."""
+        """The highest election id that the switch has seen, from its newest arbitration message."""
         return number_of(self.arbitration.election_id)
 
     def messages(self, kind: str, timeout: float | None) -> Iterator[Any]:
-        """Stream messages as they come, until the stream ends or ``timeout`` seconds bring none."""
+        """Yield stream messages as they come, until the stream ends or ``timeout`` seconds bring none."""
         while True:
             try:
                 message = self.stream_in_q[kind].get(timeout=timeout)

@@ -1,14 +1,14 @@
 """The interface between the P4Runtime agent and a device; each device kind implements :class:`DataPlane`.
 
-The agent checks every request against the P4Info first: ids exist, values fit their widths, an entry that
-is inserted is not there yet, one that is modified or deleted is. It remembers entries, members, groups,
-value sets and replicas, so a device is never read for them; it is read for counters, registers and idle
-times only. Values are unsigned integers, in the P4Info's widths; byte order and padding are the device's
-concern. The agent makes one call at a time for each device, from any thread; packets go on meanwhile.
+The agent checks every request against the P4Info first: ids exist, values fit their widths, an entry to
+insert does not exist yet, an entry to modify or delete does. It remembers entries, members, groups, value
+sets and replicas, so a device is never read for them; it is read for counters, registers and idle times only.
+Values are unsigned integers, in the P4Info's widths; byte order and padding are the device's concern. The
+agent makes one call at a time for each device, from any thread; packets go on meanwhile.
 
-What a device does not have it refuses with :class:`Unsupported`, which a controller sees as UNIMPLEMENTED;
-for another reason of the specification's it raises :class:`DeviceRefused`. Any other exception becomes
-INTERNAL; nothing may have changed then.
+A device refuses a missing facility with :class:`Unsupported`, which a controller sees as UNIMPLEMENTED; for
+another reason of the specification's it raises :class:`DeviceRefused`. Any other exception becomes INTERNAL;
+nothing may have changed then.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from olafswitch.p4runtime.protocol import p4info_pb2
 P4Info: TypeAlias = p4info_pb2.P4Info
 
 Prepared: TypeAlias = Any
-"""A pipeline as a device prepared it; only the device looks inside."""
+"""A pipeline as a device prepared it; only the device reads it."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Optional:
 
 
 Match = Exact | Lpm | Ternary | Range | Optional | None
-"""One key field's match; None is "don't care"."""
+"""The match of one key field; None is "don't care"."""
 
 Key = tuple[Match, ...]
-"""One Match per key field, in the P4Info's order."""
+"""One Match for each key field, in the P4Info's order."""
 
 DEFAULT_ENTRY: Key = ()
 """Stands for a table's default entry where a direct counter or meter is named."""
@@ -120,8 +120,8 @@ class Replica:
 
 @dataclass(frozen=True)
 class ReplicationLimits:
-    """The largest port, instance and ids that replication takes; the smallest is 0 for ports and instances,
-    1 for ids. What is above is refused with INVALID_ARGUMENT before the device sees it."""
+    """The largest port, instance and ids that replication takes; the smallest is 0 for ports and instances, 1
+    for ids. Larger values are refused with INVALID_ARGUMENT before the device sees them."""
 
     port: int
     instance: int
@@ -136,7 +136,7 @@ class InitialEntry:
     table_id: int
     key: Key
     priority: int
-    """Larger wins, 0 in a table without priorities."""
+    """The largest priority wins; 0 in a table without priorities."""
     action: ActionCall
     is_const: bool
 
@@ -162,12 +162,12 @@ class DeviceRefused(Exception):
 
 
 class ForwardingPlane(Protocol):
-    """The forwarding state of one device: what P4Runtime's Write changes."""
+    """The forwarding state of one device, which P4Runtime's Write changes."""
 
     replication: ReplicationLimits
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
-        """Add an entry. A larger priority wins. Raises TableFull."""
+        """Add an entry. The largest priority wins. Raises TableFull."""
 
     def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         """Replace an entry's action in one step: each packet sees the old or the new one."""
@@ -179,8 +179,8 @@ class ForwardingPlane(Protocol):
         """Set the default action; None restores the program's own."""
 
     def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
-        """Return how long ago packets last hit an entry of a table with idle timeouts (or it was inserted),
-        in ns.
+        """Return the ns since packets last hit an entry of a table with idle timeouts, or since its
+        insertion.
 
         Raises Unsupported where the device does not know.
         """
@@ -230,10 +230,10 @@ class ForwardingPlane(Protocol):
         """Create or replace a clone session; None removes it. ``packet_length`` 0 does not truncate."""
 
     def quiesce(self) -> None:
-        """Return once no packet that saw the state before the last write is still in this pipeline.
+        """Wait until no packet that saw the state before the last write is in this pipeline.
 
-        The agent calls it at the end of every Write, so "after the write returned" means something. Raises
-        DeviceRefused when what was written cannot take effect.
+        The agent calls it at the end of every Write, so that the write is effective once it returns. Raises
+        DeviceRefused when the write cannot take effect.
         """
 
 
@@ -247,8 +247,7 @@ class DataPlane(ForwardingPlane, Protocol):
         """
 
     def initial_entries(self, pipeline: Prepared) -> Sequence[InitialEntry]:
-        """Return the entries that the program itself declares, in source order; () where they are not
-        known."""
+        """Return the entries that the program itself declares, in source order; () where they are unknown."""
 
     def commit(self, pipeline: Prepared) -> None:
         """Run a pipeline from now on, with the program's own entries and no others.

@@ -1,7 +1,7 @@
-"""What a session writes and reads, by name: immutable, hashable, equal when the switch state is equal.
+"""Entities that a session writes and reads, by name: immutable, hashable, equal when the state is equal.
 
-So desired state minus actual state is a set difference. Values are unsigned integers; a key field
-that is left out matches everything.
+Desired state minus actual state is a set difference. Values are unsigned integers; a missing key field
+matches everything.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -99,7 +99,7 @@ class TableEntry:
 
     @property
     def key(self) -> tuple[str, NamedValues[Match], int]:
-        """What identifies the entry in its device: table, match and priority."""
+        """The table, match and priority, which identify the entry in its device."""
         assert isinstance(self.match, NamedValues)
         return self.table, self.match, self.priority
 
@@ -131,7 +131,7 @@ class DefaultAction:
 
 @dataclass(frozen=True)
 class MulticastGroup:
-    """A multicast group; the order of its replicas means nothing."""
+    """A multicast group; the order of its replicas has no meaning."""
 
     group_id: int
     replicas: Iterable[Replica] = ()
@@ -171,7 +171,7 @@ class PacketIn:
 
 @dataclass(frozen=True)
 class DigestMessage:
-    """A list of digests; each is one value per member of the program's digest type."""
+    """A list of digests; each has one value for each member of the program's digest type."""
 
     digest: str
     list_id: int

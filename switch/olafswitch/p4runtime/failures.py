@@ -65,7 +65,7 @@ class WriteFailed(OlafError):
 
 
 def failure_details(rpc_error: Any) -> list[tuple[str, str]]:
-    """(code, message) of each update of a failed batch, as the switch reported them; [] if it did not."""
+    """Return (code, message) of each update of a failed batch; [] where the switch reported none."""
     for name, value in rpc_error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             status = status_pb2.Status.FromString(value)

@@ -1,4 +1,4 @@
-"""How a gRPC server of Olaf listens, notices clients that are gone, and checks a token."""
+"""How a gRPC server of Olaf listens, detects clients that are gone, and checks a token."""
 
 import hmac
 import os
@@ -11,17 +11,17 @@ from olafswitch.p4runtime.address import Tls
 
 KEEPALIVE = (
     ("grpc.so_reuseport", 0),
-    # A client whose machine has stopped is noticed, and loses its place.
+    # A client whose machine has stopped is detected, and loses its place.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
 )
 TOKEN = "authorization"
-"""Metadata of a call with a token: ``Bearer TOKEN``."""
+"""The metadata key of a call's token: ``Bearer TOKEN``."""
 
 
 class ServerPort:
-    """A port of a gRPC server. A UNIX socket is its owner's from the start."""
+    """A port of a gRPC server. A UNIX socket belongs to its owner alone from the start."""
 
     def __init__(self, server: Any, address: str, tls: Tls | None = None) -> None:
         """Add ``address`` to ``server``, which is not started yet. Raises OlafError."""

@@ -1,6 +1,6 @@
-"""Named entities to P4Runtime messages and back, through the P4Info.
+"""Convert named entities to P4Runtime messages and back, through the P4Info.
 
-What has no name in the P4Info, or a value too wide for its field, raises ValueError with a sentence.
+A name that the P4Info does not have, or a value too wide for its field, raises ValueError with a sentence.
 """
 
 from collections.abc import Iterable, Mapping
@@ -134,7 +134,7 @@ def read_match(request: FieldRequest) -> dp.Match:
 
 
 def _put_call(message: Any, table: TableInfo, name: str, params: Mapping[str, int]) -> None:
-    """Make an action the one that a TableEntry calls."""
+    """Set the action that a TableEntry calls."""
     action = find_action(table, name)
     values.put_call(message.action.action, action, check_params(action, params))
 
@@ -154,7 +154,7 @@ def check_params(action: ActionInfo, params: Mapping[str, int]) -> list[int]:
 
 
 def _put_replicas(message: Any, replicas: Iterable[dp.Replica]) -> None:
-    # egress_port is the deprecated field: every server takes it, and older ones take nothing else.
+    # egress_port is the deprecated field: every server takes it, and older servers take nothing else.
     for replica in replicas:
         message.replicas.add(egress_port=replica.egress_port, instance=replica.instance)
 
@@ -193,8 +193,7 @@ def find_action(table: TableInfo, name: str) -> ActionInfo:
 
 
 def plain_values(data: Any) -> tuple[int, ...]:
-    """Return the integers of a ``p4.v1.P4Data`` of bit strings, in order. Raises ValueError for other
-    types."""
+    """Return the integers of a ``p4.v1.P4Data`` of bit strings, in order. Raises ValueError for others."""
     match data.WhichOneof("data"):
         case "bitstring":
             return (int.from_bytes(data.bitstring, "big"),)

@@ -1,4 +1,4 @@
-"""Table entries of requests in a plain form: reading one message field by field is slow, and locks wait."""
+"""Table entries of requests in a plain form: reading a message field by field is slow, and locks wait."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ class OneShotAction:
     call: CallRequest
     weight: int
     watched: bool
-    """Whether a watch port is given."""
+    """Whether a watch port was given."""
 
 
 ActionRequest = CallRequest | MemberRef | GroupRef | list[OneShotAction]

@@ -22,7 +22,7 @@ class MatchKind(Enum):
 
     @property
     def match(self) -> type[Any]:
-        """The value that a field matches, unless it is left out."""
+        """The class of the values that a field matches, unless it is left out."""
         return _MATCHES[self]
 
 
@@ -47,7 +47,7 @@ _ACTION = 0x01  # the first byte of an action's id
 
 
 class InvalidP4Info(Exception):
-    """The P4Info contradicts itself or uses what a switch with plain integers cannot have."""
+    """The P4Info contradicts itself or uses a construct that a switch with plain integers cannot have."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class Named:
-    """What has a preamble in the P4Info."""
+    """An object with a preamble in the P4Info."""
 
     id: int
     name: str
@@ -85,7 +85,7 @@ class TableInfo(Named):
     actions: Mapping[int, ActionInfo]
     scopes: Mapping[int, ActionScope]
     size: int
-    """0 when the program does not say."""
+    """The number of entries; 0 when the program does not say."""
     const_default_action: int
     """An action id; 0 when the default action may change."""
     initial_default: ActionCall | None
@@ -99,7 +99,7 @@ class TableInfo(Named):
 
     @cached_property
     def has_priority(self) -> bool:
-        """Return whether entries are ordered by priority: the key has a ternary, range or optional field."""
+        """Whether entries are ordered by priority: the key has a ternary, range or optional field."""
         return any(field.kind not in (MatchKind.EXACT, MatchKind.LPM) for field in self.fields)
 
 
@@ -110,7 +110,7 @@ class Profile(Named):
     size: int
     max_group_size: int
     counts_members: bool
-    """Group sizes are numbers of members, not sums of weights."""
+    """Whether group sizes are numbers of members, not sums of weights."""
     max_member_weight: int
 
 

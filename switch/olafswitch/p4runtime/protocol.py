@@ -1,7 +1,7 @@
 """P4Runtime's messages and calls, from the descriptors in the package ``p4runtime``.
 
-An old compiler wrote that package's modules, and current protobuf refuses to run them. Each holds its file's
-descriptor as one literal, of which the message classes here are made.
+An old compiler wrote that package's modules, and current protobuf refuses to run them. Each module holds its
+file's descriptor as one literal, from which the message classes here are made.
 """
 
 import ast
@@ -26,8 +26,7 @@ class Malformed(Exception):
 
 
 def parse_message(kind: Any, data: bytes) -> Any:
-    """Return a message of a class from its bytes. Raises Malformed, also for one that is nested too
-    deeply."""
+    """Return a message of a class from its bytes. Raises Malformed, also for a message nested too deeply."""
     try:
         return kind.FromString(data)
     except DecodeError as error:
@@ -40,7 +39,7 @@ def uint128_fields(number: int) -> dict[str, int]:
 
 
 def number_of(message: Any) -> int:
-    """Return the number that a ``p4.v1.Uint128`` is."""
+    """Return the number that a ``p4.v1.Uint128`` holds."""
     return int(message.high << 64 | message.low)
 
 
@@ -49,7 +48,7 @@ def p4runtime_stub(
 ) -> Any:
     """Return the calls of P4Runtime over a gRPC channel, by their names, each with ``metadata``.
 
-    Those that end have ``timeout`` seconds for it where they are not given another time.
+    Calls that end have ``timeout`` seconds, unless a call is given another time.
     """
     calls = SimpleNamespace()
     for method in _POOL.FindServiceByName(SERVICE).methods:
@@ -78,10 +77,10 @@ def _message_classes(module: str) -> Any:
     return SimpleNamespace(**{kind.name: message_factory.GetMessageClass(kind) for kind in kinds})
 
 
-import_module("google.rpc.status_pb2")  # a P4Runtime message holds one
+import_module("google.rpc.status_pb2")  # a P4Runtime message holds a message of it
 _message_classes("p4.config.v1.p4types_pb2")
 p4info_pb2: Any = _message_classes("p4.config.v1.p4info_pb2")
 p4data_pb2: Any = _message_classes("p4.v1.p4data_pb2")
 p4runtime_pb2: Any = _message_classes("p4.v1.p4runtime_pb2")
 METHODS = tuple(method.name for method in _POOL.FindServiceByName(SERVICE).methods)
-"""The names of its calls."""
+"""The names of the service's calls."""

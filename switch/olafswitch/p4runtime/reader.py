@@ -1,4 +1,4 @@
-"""Reads of a P4Runtime device, in the program's own names."""
+"""Read a P4Runtime device, in the program's own names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ _ALL_GROUPS = p4runtime_pb2.Entity(packet_replication_engine_entry={"multicast_g
 
 
 class Reader:
-    """What a session can ask of its device; needs no primacy. Raises P4RuntimeFailed (an OlafError)."""
+    """The questions of a session to its device; needs no primacy. Raises P4RuntimeFailed (an OlafError)."""
 
     def __init__(self, client: StreamClient, name: str) -> None:
         self._client = client
@@ -63,8 +63,8 @@ class Reader:
         return self._read_serialized(_ALL_GROUPS)
 
     def encoded(self, entity: Entity) -> bytes:
-        """``entity`` as a ``p4.v1.Entity``, as a write carries it. Raises BadInput for what has no place in
-        the program."""
+        """Return ``entity`` as the ``p4.v1.Entity`` of a write. Raises BadInput where the program has no
+        place for it."""
         message = p4runtime_pb2.Entity()
         try:
             messages.put_entity(message, self.program, entity)
@@ -91,7 +91,7 @@ class Reader:
         return {session for session in self._read_typed(query) if isinstance(session, CloneSession)}
 
     def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
-        """Return the direct counter of each entry of a table. Raises BadInput for a table without."""
+        """Return the direct counter of each entry of a table. Raises BadInput for a table without one."""
         query = p4runtime_pb2.Entity(table_entry={"table_id": self._counted_id(table), "counter_data": {}})
         return {
             entry: count or CounterData(0, 0)
@@ -102,7 +102,7 @@ class Reader:
     def default_counter(self, table: str) -> CounterData:
         """Return the direct counter of a table's default action: the packets that matched nothing.
 
-        A device that does not count those answers UNIMPLEMENTED.
+        A device that does not count them answers UNIMPLEMENTED.
         """
         wanted = {"table_id": self._counted_id(table), "is_default_action": True, "counter_data": {}}
         counts = [count for _, count in self._read_counted(p4runtime_pb2.Entity(table_entry=wanted))]

@@ -68,10 +68,10 @@ class EntityUpdate:
 
 
 class Session(Reader):
-    """See the module. Every method that talks to the switch raises P4RuntimeFailed (an OlafError)."""
+    """A controller's session, see the module. A method that talks to the switch raises P4RuntimeFailed."""
 
     permit: Callable[[], None] | None = None
-    """Asked before every request that changes the switch; may raise an OlafError."""
+    """A function called before every request that changes the switch; may raise an OlafError."""
 
     @classmethod
     def connect(
@@ -87,9 +87,9 @@ class Session(Reader):
     ) -> "Session":
         """Open the stream and arbitrate; ``address`` is host:port (through TLS with ``access``) or unix:path.
 
-        ``election_id`` is up to 128 bits; None asks for a backup that never becomes primary. Whether
-        this session is primary says :attr:`is_primary`, among those of its ``role``. ``timeout`` in seconds
-        bounds every call.
+        ``election_id`` has up to 128 bits; None asks for a backup that never becomes primary.
+        :attr:`is_primary` tells whether this session is primary, among those of its ``role``. ``timeout`` in
+        seconds bounds every call.
         """
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
@@ -106,9 +106,9 @@ class Session(Reader):
         self.close()
 
     def close(self) -> None:
-        """End the stream, and return when the switch has let go of the election id.
+        """End the stream, and return when the switch has released the election id.
 
-        Waits for that for the session's timeout at most.
+        This waits for the session's timeout at most.
         """
         self._client.tear_down()
 
@@ -135,9 +135,9 @@ class Session(Reader):
         return self.is_primary
 
     def become_primary(self, *, take_over: bool = False) -> None:
-        """Become primary, with an election id above the highest that the switch has seen if need be.
+        """Become primary, if need be with an election id above the highest that the switch has seen.
 
-        While another controller is primary that is refused with NotPrimary, unless ``take_over``.
+        While another controller is primary this raises NotPrimary, unless ``take_over``.
         """
         for _ in range(_ELECTIONS):
             if self.is_primary:
@@ -208,7 +208,7 @@ class Session(Reader):
                 "reading its cookie", self._client.stub.GetForwardingPipelineConfig, request
             )
         except P4RuntimeFailed as error:
-            if error.code == "FAILED_PRECONDITION":  # how BMv2 says that it has none
+            if error.code == "FAILED_PRECONDITION":  # BMv2's answer when it has no pipeline
                 return None
             raise
         return int(answer.config.cookie.cookie) if answer.config.HasField("cookie") else None
@@ -264,7 +264,7 @@ class Session(Reader):
         self._set_cells("meter_entry", {"meter_id": meter_id, "config": vars(config)}, list(indices))
 
     def set_value_set(self, name: str, members: Iterable[Key]) -> None:
-        """Make ``members`` the whole of a value set, each with a match for every field.
+        """Set all members of a value set, each with a match for every field.
 
         Raises BadInput for a name that the program lacks.
         """
@@ -308,7 +308,7 @@ class Session(Reader):
         self._client.stream_out_q.put(request)
 
     def packets(self, timeout: float | None = None) -> Iterator[PacketIn]:
-        """Packets from the data plane, until the stream ends or ``timeout`` seconds bring none."""
+        """Yield packets from the data plane, until the stream ends or ``timeout`` seconds bring none."""
         names = {field.id: field.name for field in self.program.packet_in}
         for message in self._client.messages("packet", timeout):
             metadata = {
@@ -321,14 +321,14 @@ class Session(Reader):
     def subscribe(
         self, digest: str, *, max_list: int = 1, max_wait_ns: int = 0, ack_wait_ns: int = 0
     ) -> None:
-        """Ask for a program's digests; :meth:`digests` gives them."""
+        """Ask for a program's digests, which :meth:`digests` yields."""
         digest_id = self._resolve_name(self.program.digest_named, digest)
         config = {"max_list_size": max_list, "max_timeout_ns": max_wait_ns, "ack_timeout_ns": ack_wait_ns}
         entry = {"digest_entry": {"digest_id": digest_id, "config": config}}
         self._write_all(Change.INSERT, [entry], f"asking for digest {digest}")
 
     def digests(self, timeout: float | None = None) -> Iterator[DigestMessage]:
-        """Digest lists, each acknowledged when the next is requested; ends as :meth:`packets` does."""
+        """Yield digest lists, each acknowledged when the next is requested; ends as :meth:`packets` does."""
         for message in self._client.messages("digest", timeout):
             digest = message.digest
             yield DigestMessage(

@@ -55,8 +55,8 @@ def read_pair(certificate: Path, key: Path) -> tuple[bytes, bytes]:
 
 
 def try_handshake(credentials: Any, certificate: Path) -> None:
-    """Connect to a server of this process that has ``credentials``, for gRPC refuses some that are well
-    formed. Raises BadInput."""
+    """Connect to a server of this process that has ``credentials``: gRPC refuses some that are well formed.
+    Raises BadInput."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -81,7 +81,7 @@ def try_handshake(credentials: Any, certificate: Path) -> None:
 
 
 def why_not_valid(certificate: bytes) -> str:
-    """The reason why a PEM certificate is not valid now; empty where it is."""
+    """Return why a PEM certificate is not valid now; empty where it is valid."""
     found = x509.load_pem_x509_certificate(certificate)
     begin, end = found.not_valid_before_utc, found.not_valid_after_utc
     if end < datetime.now(UTC):

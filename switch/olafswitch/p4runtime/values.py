@@ -1,4 +1,4 @@
-"""Matches and actions put into messages, field by field: protobuf is fastest so, and entries are many."""
+"""Fill messages with matches and actions, field by field: this is protobuf's fastest way."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from olafswitch.p4runtime.program import ActionInfo, ProgramInfo, ValueSetInfo
 
 
 def put_match(message: Any, field_id: int, match: dp.Match) -> None:
-    """Fill a FieldMatch; ``match`` is not None, which is expressed by leaving the field out."""
+    """Fill a FieldMatch; ``match`` is not None, which is expressed by a missing field."""
     message.field_id = field_id
     match match:
         case dp.Exact(value):
@@ -51,7 +51,7 @@ def put_action(message: Any, program: ProgramInfo, action: dp.ActionSpec) -> Non
             if action_id in program.actions:
                 put_call(message.action, program.actions[action_id], values)
             else:
-                message.action.action_id = action_id  # of a @hidden action only the id is known
+                message.action.action_id = action_id  # a @hidden action has only an id
         case dp.MemberRef(member_id):
             message.action_profile_member_id = member_id
         case dp.GroupRef(group_id):

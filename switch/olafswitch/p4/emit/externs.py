@@ -25,7 +25,7 @@ class Externs:
         self.emissions = self.supported()
 
     def supported(self) -> "Mapping[str, Callable[[Externs, ir.ExternCall, BodyWriter], str]]":
-        """The externs that the architecture's programs may call."""
+        """Return the externs that the architecture's programs may call."""
         return EMISSIONS
 
     def call(self, node: ir.ExternCall, body: BodyWriter) -> str:

@@ -1,4 +1,4 @@
-"""A program as a folder of Verilog: module, library, and what a driver needs to know."""
+"""Compile a program to a folder of Verilog: module, library, and the description that a driver needs."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from olafswitch.p4.verilog.pipeline import Pipeline, build_pipeline
 from olafswitch.simulation import mapping
 
 HASHES = ("crc32", "crc16", "csum16", "xor16", "identity")
-"""What a user extern may compute."""
+"""The functions that a user extern may compute."""
 
 _WORDS = (
     "always assign begin bit buf case cell class config default design disable edge else end event final for"
@@ -26,23 +26,23 @@ _WORDS = (
     " virtual void wait while wire with within xor"
 )
 _KEYWORDS = frozenset(_WORDS.split())
-"""Words of Verilog and SystemVerilog that programs may be named after."""
+"""Words of Verilog and SystemVerilog, which a module cannot have as its name."""
 
 
 _MARK = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?')
 _LIBRARY = "p4_"
-"""How the names of the library's modules begin, and of no program's."""
+"""The beginning of the names of the library's modules, and of no program's."""
 
 
 def list_library() -> list[Path]:
-    """The Verilog files that every module is made of."""
+    """Return the Verilog files that every module is made of."""
     return sorted((Path(__file__).parent / "hdl").glob("*.v"))
 
 
 def compile_module(
     text: str, file: str, name: str = "", functions: Mapping[str, str] | None = None
 ) -> Module:
-    """A preprocessed program as Verilog; ``functions`` says which hash each user extern computes.
+    """Compile a preprocessed program to Verilog; ``functions`` names the hash of each user extern.
 
     Raises Refused, with the place, where the program is wrong or outside of the subset.
     """
@@ -63,9 +63,9 @@ def compile_module(
 
 
 def write_module(made: Module, p4info: str, folder: Path, with_map: bool = False) -> list[Path]:
-    """The module, its library, ``NAME.json``, the P4Info and ``NAME.txt``, the report; the files written.
+    """Write the module, its library, ``NAME.json``, the P4Info and the report ``NAME.txt``; return the files.
 
-    ``with_map``: the report also says what Yosys makes of the module. Raises MissingTool without it.
+    With ``with_map`` the report also holds Yosys' figures of the module. Raises MissingTool without Yosys.
     """
     mapped = _map_module(made) if with_map else ""
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def source_lines(text: str, file: str) -> dict[tuple[str, int], str]:
 
 
 def require_memory(made: Pipeline) -> None:
-    """Raise Refused, with the largest part, where a program's memory is more than the card has."""
+    """Raise Refused, naming the largest part, where a program's memory is more than the card has."""
     parts = [(each.memory_bits, f"table {each.table.name}", each.table.pos) for each in made.tables]
     parts += [(each.cells * each.bits, f"register {each.name}", each.pos) for each in made.registers]
     parts += [(64 * each.cells, f"counter {each.counter.name}", each.counter.pos) for each in made.counts]

@@ -1,4 +1,4 @@
-"""The deparser: which bytes of a frame change, and by how much what follows them moves."""
+"""The deparser: which bytes of a frame change, and by how much the bytes after them move."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from olafswitch.p4.verilog.values import VALID, Leaves, items_of, leaves_of, tak
 
 BEAT = 64
 MAX_SHIFTS, MAX_CHOICES = 24, 8
-"""Most of one program; conditions on which headers are put out, for one end of the parser."""
+"""The most shifts of one program, and the most conditions on emitted headers for one end of the parser."""
 
 
 @dataclass
 class Emission:
-    """A header that the deparser may put out, where ``condition`` holds."""
+    """A header that the deparser may emit, where ``condition`` holds."""
 
     condition: Node
     content: Node
@@ -26,8 +26,8 @@ class Emission:
 
 @dataclass
 class Edits:
-    """``changed``: by byte of what leaves, whether it is written and with what. ``shifts``: where what
-    follows byte ``split`` moves by ``delta`` bytes, by these two."""
+    """``changed``: by byte of the frame that leaves, whether it is written and with what value. ``shifts``:
+    by (``split``, ``delta``), where the bytes after byte ``split`` move by ``delta`` bytes."""
 
     changed: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     shifts: dict[tuple[int, int], Node] = field(default_factory=dict)
@@ -39,13 +39,13 @@ class Edits:
 
     @property
     def beats(self) -> int:
-        """How many beats have bytes that are written or a place from which all moves."""
+        """The number of beats with bytes that are written or a place from which all bytes move."""
         last = max([*self.changed, *(split for split, _ in self.shifts)], default=0)
         return last // BEAT + 1
 
 
 def list_emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
-    """``packet.emit(value)``: every header in it."""
+    """Yield the headers that ``packet.emit(value)`` emits."""
     inner = items_of(type_)
     if inner is None:
         raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
@@ -60,7 +60,7 @@ def list_emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> 
 
 
 class Deparsing:
-    """Works out what a program's emissions do to a frame, for each end of its parser."""
+    """The edits that a program's emissions make to a frame, for each end of its parser."""
 
     def __init__(self, graph: Graph, ends: list[End], made: list[Emission], pos: Pos) -> None:
         self.g, self._pos = graph, pos
@@ -91,7 +91,7 @@ class Deparsing:
             self._place_headers(chosen, [seen(each.content) for each in kept], end.at)
 
     def _facts_contradict(self, facts: dict[Node, Node]) -> bool:
-        """Whether one of the conditions is decided by the others, and differently."""
+        """Return whether the other conditions decide one of the conditions differently."""
         for node, fact in facts.items():
             seen = self.g.fold_under({other: value for other, value in facts.items() if other is not node})
             if seen(node).value not in (None, fact.value):

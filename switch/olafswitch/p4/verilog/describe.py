@@ -1,4 +1,4 @@
-"""Describes a module's tables, counters and registers for a driver."""
+"""Describe a module's tables, counters and registers for a driver."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from olafswitch.p4.verilog.values import width_of
 
 
 def make_hashes(engine: LookupEngine) -> list[int]:
-    """For each bit of the row in each way, the bits of the key whose parity it is; the same at each build."""
+    """Return, for each row bit of each way, the key bits whose parity it is; the same at each build."""
     source = random.Random(f"{engine.table.name} {engine.key_bits} {engine.ways} {engine.row_bits}")
     rows: list[int] = []
     for _ in range(engine.ways):
@@ -24,7 +24,7 @@ def make_hashes(engine: LookupEngine) -> list[int]:
 
 
 def _are_independent(masks: list[int]) -> bool:
-    """Whether no mask is the sum of others, so that all rows are reached evenly."""
+    """Return whether no mask is the sum of others, so that all rows are reached evenly."""
     reduced: list[int] = []
     for mask in masks:
         for other in reduced:
@@ -36,7 +36,7 @@ def _are_independent(masks: list[int]) -> bool:
 
 
 def describe_table(engine: LookupEngine) -> dict[str, Any]:
-    """A table or a value set: its engine, keys, actions, hashes and own entries."""
+    """Return a table's or value set's engine, keys, actions, hashes and own entries."""
     keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
     actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []
     for each in engine.table.actions:
@@ -62,5 +62,5 @@ def describe_table(engine: LookupEngine) -> dict[str, Any]:
 
 
 def digest_tables(*described: list[dict[str, Any]]) -> str:
-    """Digest the tables into 32 bits, which tell modules apart."""
+    """Return a digest of the tables in 32 bits, which tells modules apart."""
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:8]

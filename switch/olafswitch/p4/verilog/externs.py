@@ -1,4 +1,4 @@
-"""The externs that hardware has: packets, counters, registers, hashes and checksums without a payload."""
+"""The externs that hardware implements: packets, counters, registers, hashes, checksums without payload."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ from olafswitch.p4.verilog.tables import Tables
 from olafswitch.p4.verilog.values import VALID, Leaves, items_of, take_part, width_of
 
 CRCS = {"crc32": (32, 0xEDB88320, 0xFFFFFFFF), "crc16": (16, 0xA001, 0)}
-"""Bits, reflected polynomial, and the value that a CRC starts with and is inverted by."""
+"""The bits, the reflected polynomial, and the value that a CRC starts with and is inverted by."""
 _CHECKSUMS = {"CRC32": "crc32", "CRC16": "crc16", "ONES_COMPLEMENT16": "csum16"}
 MAX_GUARDS = 4
-"""Headers of which each may be left out of a hash."""
+"""The most headers that may each be left out of a hash."""
 
 
 @dataclass
 class Count:
-    """A counter, or a table's own: the cell that a frame counts in, where ``condition`` holds."""
+    """A counter, or a table's own, and the cell in which a frame counts where ``condition`` holds."""
 
     counter: ir.Instance | ir.Table
     cells: int
@@ -37,10 +37,10 @@ class Count:
 
 
 class Externs:
-    """Runs the externs; afterwards it knows the program's tables, counters and emissions."""
+    """The externs as a program calls them; afterwards it knows tables, counters and emissions."""
 
     def __init__(self, graph: Graph, places: Places, functions: Mapping[str, str]) -> None:
-        """``functions``: what hash each user extern is, by its name's last part."""
+        """Create the externs; ``functions`` names each user extern's hash, by its name's last part."""
         self.tables = Tables(places, self._count_slot)
         self.lookup = self.tables.apply_table
         self.registers = Registers(graph, places)
@@ -51,7 +51,7 @@ class Externs:
         self._places = places
 
     def extern(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        """Raises Refused where hardware does not have it."""
+        """Run an extern and return its result. Raises Refused where hardware does not implement it."""
         machine.g.pos = node.pos
         name = f"{node.owner}.{node.method}" if node.owner else node.method
         if name not in _CALLS:
@@ -61,7 +61,7 @@ class Externs:
     # --- packets
 
     def running_parser(self, node: ir.ExternCall) -> Parsing:
-        """The parser that runs. Raises Refused where none does."""
+        """Return the parser that runs. Raises Refused where none runs."""
         if self.parsing is None:
             raise Refused(node.pos, node.method, "outside of a parser it is not supported")
         return self.parsing
@@ -135,7 +135,7 @@ class Externs:
         machine.run_branch(machine.scalar_of(node.given(0)), store, lambda: None)
 
     def _build_digest(self, function: str, data: ir.Expr, machine: Machine, pos: Pos) -> Node:
-        """A hash or checksum; as in BMv2 the fields of an invalid header are left out."""
+        """Return a hash or checksum; as in BMv2, the fields of an invalid header are left out."""
         g = machine.g
         row = list(_flatten_data(data, machine, pos))
         guards = list(dict.fromkeys(guard for _, guard in row if guard.value is None))
@@ -182,7 +182,7 @@ CHECKSUM_ERROR = "$checksum_error"
 
 
 def _flatten_data(expr: ir.Expr, machine: Machine, pos: Pos) -> list[tuple[Node, Node]]:
-    """The scalars of a value in order, and whether each one's header is valid."""
+    """Return the scalars of a value in order, each with whether its header is valid."""
     if isinstance(expr, ir.Make):
         return [each for inner in expr.parts for each in _flatten_data(inner, machine, pos)]
     if expr.type == t.INTEGER:
@@ -202,7 +202,7 @@ def _flatten_scalars(type_: t.Type, value: Leaves, guard: Node, g: Graph) -> lis
 
 
 def _pad_row(g: Graph, row: Node, to: int) -> Node:
-    """With zeros behind it."""
+    """Return a row with zeros after it, up to a multiple of ``to`` bits."""
     return g.cat([row, g.const(0, -row.width % to)])
 
 
@@ -214,7 +214,7 @@ def _build_crc(function: str, g: Graph, row: Node) -> Node:
 
 @cache
 def _crc_rows(function: str, size: int) -> tuple[tuple[int, ...], int]:
-    """For each bit of a CRC of ``size`` bytes the bits that it is the parity of, and what inverts it."""
+    """Return, for each bit of a CRC of ``size`` bytes, the bits whose parity it is, and what inverts it."""
     bits, polynomial, start = CRCS[function]
 
     def crc(data: bytes, value: int) -> int:

@@ -1,7 +1,7 @@
-"""The program's values as one graph: each value is a node, and equal nodes are one.
+"""The program's values as one graph: each value is a node, and equal nodes are the same node.
 
-A node is an operation on other nodes; constants fold while the graph is built. There is no control flow:
-a branch becomes a choice (``mux``), and a choice of which exactly one condition holds an ``onehot``.
+A node is an operation on other nodes; constants fold while the graph is built. There is no control flow: a
+branch becomes a choice (``mux``), and a choice of which exactly one condition holds an ``onehot``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,17 +26,17 @@ class Node:
 
     @property
     def value(self) -> int | None:
-        """Return the number of a constant, None of anything else."""
+        """The number of a constant, None for any other node."""
         return int(self.attr) if self.op == "const" else None
 
 
 ADDED = 64
-"""Bits that are added or compared in one cycle."""
+"""The bits that are added or compared in one cycle."""
 FACTOR = 16
-"""Bits of a factor of one multiplier, without sign."""
+"""The bits of a factor of one multiplier, without sign."""
 _COMMUTE = ("and", "or", "xor", "add", "mul", "eq")
 _CHOOSING = ("and", "or", "not", "mux", "onehot", "cat", "slice")
-"""Operations that a fact may decide."""
+"""The operations that a fact may decide."""
 _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
     "and": int.__and__,
     "or": int.__or__,
@@ -52,7 +52,7 @@ _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
 
 
 class Graph:
-    """Makes nodes. All numbers are unsigned."""
+    """A maker of nodes. All numbers are unsigned."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Node] = {}
@@ -60,7 +60,7 @@ class Graph:
         """The statement whose values are being made."""
 
     def node(self, op: str, width: int, args: Sequence[Node] = (), attr: Any = None) -> Node:
-        """The one node of this operation, as it is given."""
+        """Return the only node of this operation, without folding."""
         key = (op, width, attr, *(arg.number for arg in args))
         found = self._known.get(key)
         if found is None:
@@ -69,7 +69,7 @@ class Graph:
         return found
 
     def name_place(self, node: Node, place: str) -> Node:
-        """Remember where a value is kept, for readers of the Verilog."""
+        """Record in which place a value is stored, for readers of the Verilog."""
         node.hint = node.hint or place
         return node
 
@@ -77,7 +77,7 @@ class Graph:
         return self.node("const", width, (), value & (1 << width) - 1)
 
     def input(self, name: str, width: int) -> Node:
-        """Make the node of what comes with a frame."""
+        """Return the node of a value that comes with a frame."""
         return self.node("input", width, (), name)
 
     @property
@@ -91,7 +91,7 @@ class Graph:
     # --- bits
 
     def slice(self, base: Node, low: int, width: int) -> Node:
-        """``width`` bits of ``base`` from bit ``low``; zeros beyond its top."""
+        """Return ``width`` bits of ``base`` from bit ``low``; zeros above its top."""
         if low + width > base.width:
             have = max(0, base.width - low)
             zeros = self.const(0, width - have)
@@ -122,7 +122,7 @@ class Graph:
         return self.node("slice", width, (base,), low)
 
     def cat(self, parts: Iterable[Node]) -> Node:
-        """The parts side by side, the first on top."""
+        """Return the parts side by side, the first on top."""
         flat: list[Node] = []
         for part in parts:
             for each in part.args if part.op == "cat" else (part,):
@@ -143,7 +143,7 @@ class Graph:
         return self.node("cat", sum(part.width for part in flat), flat) if flat else self.const(0, 0)
 
     def resize(self, node: Node, width: int) -> Node:
-        """With zeros on top, or cut."""
+        """Return ``node`` with zeros on top, or cut, to ``width`` bits."""
         return self.slice(node, 0, width)
 
     # --- operations
@@ -154,7 +154,7 @@ class Graph:
         return a.args[0] if a.op == "not" else self.node("not", a.width, (a,))
 
     def binary(self, op: str, a: Node, b: Node, width: int | None = None) -> Node:
-        """``op`` on two values of one width; comparisons have one bit."""
+        """Return ``op`` on two values of one width; comparisons have one bit."""
         width = width or (1 if op in ("eq", "lt") else a.width)
         if a.value is not None and b.value is not None:
             return self.const(_ARITHMETIC[op](a.value, b.value), width)
@@ -201,7 +201,7 @@ class Graph:
         return self.node(op, width, (a, b))
 
     def _eq_parts(self, whole: Node, value: int) -> Node:
-        """A constant against parts side by side; parts that are constants are decided now."""
+        """Return whether side-by-side parts equal a constant; constant parts are decided at once."""
         at, live = whole.width, []
         for part in whole.args:
             at -= part.width
@@ -237,7 +237,7 @@ class Graph:
         return self.cat([carried, self.slice(low, 0, ADDED)])
 
     def subtract(self, a: Node, b: Node) -> Node:
-        """Subtract; a wide difference is the sum with the complement, and one."""
+        """Subtract; a wide difference is the sum with the complement, plus 1."""
         if a.width <= ADDED or b.value == 0:
             return self.binary("sub", a, b)
         return self.add(self.add(a, self.invert(b)), self.const(1, a.width))
@@ -270,14 +270,14 @@ class Graph:
         return self.sum([self.resize(each, a.width) for each in terms] or [self.const(0, a.width)])
 
     def sum(self, terms: Sequence[Node]) -> Node:
-        """As a tree, for ``a + b + c + d`` has two additions one after the other then, not three."""
+        """Return the sum as a tree: ``a + b + c + d`` has two additions in sequence, not three."""
         while len(terms) > 1:
             pairs = [self.add(a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
             terms = [*pairs, *terms[2 * len(pairs) :]]
         return terms[0]
 
     def mux(self, choice: Node, a: Node, b: Node) -> Node:
-        """``a`` where ``choice`` holds, else ``b``."""
+        """Return ``a`` where ``choice`` holds, else ``b``."""
         if choice.op == "not":
             choice, a, b = choice.args[0], b, a
         if choice.value is not None:
@@ -296,7 +296,7 @@ class Graph:
         return self.node("mux", a.width, (choice, a, b))
 
     def onehot(self, pairs: Iterable[tuple[Node, Node]], width: int) -> Node:
-        """The value whose condition holds, of conditions that exclude each other; 0 where none does."""
+        """Return the value whose condition holds, of conditions that exclude each other; 0 if none holds."""
         by_value: dict[Node, Node] = {}
         for condition, value in pairs:
             if condition.value != 0 and value.value != 0:
@@ -311,14 +311,14 @@ class Graph:
         return self.node("onehot", width, [each for v, c in by_value.items() for each in (c, v)])
 
     def build_linear(self, rows: Sequence[int], inverted: int, a: Node) -> Node:
-        """Bit i is the parity of ``a & rows[i]``, inverted where ``inverted`` has a one: CRCs and XORs."""
+        """Return a node whose bit i is the parity of ``a & rows[i]``, inverted where ``inverted`` has a 1."""
         if a.value is not None:
             bits = sum(((a.value & row).bit_count() & 1) << at for at, row in enumerate(rows))
             return self.const(bits ^ inverted, len(rows))
         return self.node("linear", len(rows), (a,), (tuple(rows), inverted))
 
     def rebuild_node(self, node: Node, args: Sequence[Node], width: int | None = None) -> Node:
-        """The node's operation on other arguments, folded."""
+        """Return the node's operation on other arguments, folded."""
         match node.op:
             case "slice":
                 return self.slice(args[0], node.attr, node.width)
@@ -337,7 +337,7 @@ class Graph:
         return self.binary(node.op, args[0], args[1], width or node.width)
 
     def fold_under(self, assumed: Mapping[Node, Node]) -> Callable[[Node], Node]:
-        """Return what folds a node where some nodes are known to be others; what is calculated stays one."""
+        """Return a function that folds a node, given that the nodes ``assumed`` have these values."""
         made: dict[Node, Node] = dict(assumed)
 
         def visit(node: Node) -> Node:
@@ -363,7 +363,7 @@ class Graph:
 
 
 def _find_deciding(node: Node, made: Mapping[Node, Node]) -> Sequence[Node]:
-    """List the arguments to look at next; where fewer than all decide, the last of them is the result."""
+    """List the arguments to examine next; where fewer than all decide, the last of them is the result."""
     args = node.args
     match node.op:
         case "and" | "or":

@@ -1,4 +1,4 @@
-"""One program as a Verilog module: intake, header pipeline with its tables, join, counters and registers."""
+"""Write a program as a Verilog module: intake, header pipeline with tables, join, counters, registers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ENGINES = {"ternary": "p4_ternary", "exact": "p4_exact", "lpm": "p4_lpm", "none
 
 @dataclass
 class Module:
-    """A program's Verilog, and what a driver and a report need to know of it."""
+    """A program's Verilog, with the facts that a driver and a report need."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ def _find_lookups(roots: list[Node]) -> dict[LookupEngine, Node]:
 
 
 def _one_of(kind: str, values: list[str]) -> tuple[str, str]:
-    """Whether any of these was taken, and the value of that one, in 64 bits."""
+    """Return whether any of these values was taken, and the taken value in 64 bits."""
     taken = [f"{kind}_{at}" for at in range(len(values))]
     value = " | ".join(f"({{64{{{each}}}}} & {one})" for each, one in zip(taken, values, strict=True))
     return " || ".join(taken) or "1'b0", value or "64'd0"
@@ -164,7 +164,7 @@ class _Builder:
         return "\n".join(wrap_line(line) for line in text.splitlines() if line.strip()) + "\n"
 
     def _split_result(self, wide: int) -> list[str]:
-        """Each part of a result as it leaves the store."""
+        """Return each part of a result as it leaves the store."""
         widths = [node.width for node in self.result.values()]
         lows = [wide - below for below in accumulate(widths)]
         return [

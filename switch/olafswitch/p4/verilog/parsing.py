@@ -1,6 +1,6 @@
 """The parser, unrolled: each state once for every offset and set of valid headers with which it is entered.
 
-Nothing in hardware walks through states then: every field has a fixed place in the frame for each way there.
+The hardware then needs no state machine: every field has a fixed place in the frame on each path to it.
 """
 
 import heapq
@@ -19,33 +19,33 @@ from olafswitch.p4.verilog.symbolic import Machine
 from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves_of
 
 WINDOW = 256
-"""Bytes of a frame that a program may look at."""
+"""The bytes of a frame that a program may read."""
 MAX_PAIRS = 512
 FRAME, BYTES, ERROR = "frame", "bytes", "$error"
-"""Inputs: the first WINDOW bytes, the first on top, and how many the frame has. A place: the error."""
+"""Inputs (the first WINDOW bytes, the first on top, and the length of the frame) and the error's place."""
 MAX_VISITS = 64
-"""How often a state may be entered at one place in the frame, on ways that may take no bytes."""
+"""How often a state may be entered at one place in the frame, on paths that may take no bytes."""
 _Key = tuple[str, int, tuple[str, ...]]
 
 
 def frame_bits(graph: Graph, at: int, bits: int) -> Node:
-    """``bits`` of the frame from bit ``at`` on."""
+    """Return ``bits`` of the frame from bit ``at`` on."""
     return graph.slice(graph.input(FRAME, 8 * WINDOW), 8 * WINDOW - at - bits, bits)
 
 
 @dataclass
 class End:
-    """A way in which parsing ends: the bytes that were taken, and what it left."""
+    """A way in which parsing ends: the bytes that were taken, and the values that it left."""
 
     at: int
     conditions: list[Node] = field(default_factory=list)
     envs: list[Leaves] = field(default_factory=list)
     chosen: Node = field(init=False)
-    """Whether a frame's parsing ended so; of all ends exactly one. Set when all are known."""
+    """Whether a frame's parsing ended here; it holds for exactly one end. Set when all ends are known."""
 
 
 class Parsing:
-    """Runs a program's parser on a machine; then ``ends`` are all ways out of it."""
+    """A program's parser, run on a machine; afterwards ``ends`` are all its ends."""
 
     def __init__(self, graph: Graph, block: ir.Block, machine: Machine, errors: list[str],
                  is_member: Callable[[ir.ValueSet, Node, Machine], Node]) -> None:  # fmt: skip
@@ -65,7 +65,7 @@ class Parsing:
         state."""
 
     def merge_states(self) -> list[End]:
-        """Leaves the machine in the merged state of all ends."""
+        """Run the parser, leave the machine in the merged state of all ends, and return the ends."""
         machine, g = self.m, self.g
         for variable in self.block.variables:
             machine.run_statement(variable)
@@ -116,7 +116,7 @@ class Parsing:
         self.m.path = self.g.all(self.m.path, self.g.invert(condition))
 
     def extract(self, node: ir.ExternCall) -> None:
-        """``packet.extract(header)``"""
+        """Run ``packet.extract(header)``."""
         target, type_ = node.args[0].value, node.args[0].type
         if len(node.args) > 1 or any(
             isinstance(t.strip_type(each), t.Varbit) for each in t.type_parts(type_)
@@ -143,7 +143,7 @@ class Parsing:
         self.at += bits // 8
 
     def lookahead(self, node: ir.ExternCall) -> Leaves:
-        """``packet.lookahead<T>()``"""
+        """Run ``packet.lookahead<T>()`` and return its result."""
         bits = t.fixed_width(node.type)
         if bits is None:
             raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
@@ -151,7 +151,7 @@ class Parsing:
         return self._read_ahead(node, node.type)
 
     def _read_ahead(self, node: ir.ExternCall, type_: t.Type) -> Leaves:
-        """A value of this type as it stands from here on in the frame; a header is valid."""
+        """Return the value of this type at the current place in the frame; a header is valid."""
         made, at = dict[str, Node](), 8 * self.at
         for way, width in leaves_of(type_, node.pos):
             if way.endswith(VALID) or way.endswith(NEXT):
@@ -162,7 +162,7 @@ class Parsing:
         return made
 
     def advance(self, node: ir.ExternCall) -> None:
-        """``packet.advance(bits)``"""
+        """Run ``packet.advance(bits)``."""
         bits = self.m.scalar_of(node.given(0)).value
         if bits is None:
             raise Refused(node.pos, "advance", "by how much is not known at compile time")
@@ -173,7 +173,7 @@ class Parsing:
         self.at += bits // 8
 
     def _require_bits(self, bits: int, node: ir.ExternCall) -> None:
-        """Fail where the frame has fewer than ``bits`` bits more."""
+        """Fail where fewer than ``bits`` bits of the frame are left."""
         need = self.at + (bits + 7) // 8
         if need > WINDOW:
             raise Refused(node.pos, node.method, f"looks beyond the first {WINDOW} bytes of a frame")
@@ -186,7 +186,7 @@ class Parsing:
     # --- states
 
     def _rank_states(self) -> dict[str, int]:
-        """An order of the states in which those that take no bytes come before where they lead."""
+        """Return an order of the states in which a state that takes no bytes comes before its successors."""
         before: dict[str, set[str]] = {name: set() for name in self._states}
         for name, state in self._states.items():
             if any(map(_takes_bytes, walk_nodes(state.body))):
@@ -208,7 +208,7 @@ class Parsing:
         )
 
     def _valid_shape(self) -> tuple[str, ...]:
-        """The valid headers, and the stacks' next elements."""
+        """Return the valid headers, and the stacks' next elements."""
         env = self.m.env
         valid = [place for place, node in env.items() if place.endswith(VALID) and node.value != 0]
         nexts = [f"{place}{node.value}" for place, node in env.items() if place.endswith(NEXT) and node.value]
@@ -273,7 +273,7 @@ class Parsing:
 
 
 def _takes_bytes(node: object) -> bool:
-    """Whether a call takes bytes of the frame, unless it fails."""
+    """Return whether a call takes bytes of the frame, unless it fails."""
     match node:
         case ir.ExternCall(method="extract", args=args):
             return t.max_width(args[0].type) > 0
@@ -284,7 +284,7 @@ def _takes_bytes(node: object) -> bool:
 
 
 class FlatState(ir.State):
-    """A state of a parser or of one in it; ``leave`` copies results back where parsing ends in it."""
+    """A state of a parser or of one inside it; ``leave`` copies results back where parsing ends in it."""
 
     leave: tuple[ir.Statement, ...] = ()
 
@@ -322,9 +322,9 @@ def _split_state(state: FlatState, states: list[FlatState]) -> None:
 def _copy_arguments(
     params: Sequence[ir.Parameter], args: Sequence[ir.Arg], prefix: str
 ) -> tuple[list[ir.Statement], tuple[ir.Statement, ...]]:
-    """Make the statements that copy arguments into a parser's parameters, and those that copy them back.
+    """Return the statements that copy arguments into a parser's parameters, and those that copy them back.
 
-    Where a result goes is decided before the call: its indices are evaluated first.
+    The target of a result is decided before the call: its indices are evaluated first.
     """
     enter, leave = list[ir.Statement](), list[ir.Statement]()
 

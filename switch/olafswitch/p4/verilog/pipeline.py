@@ -1,4 +1,4 @@
-"""A checked program as nodes: what each frame's metadata, bytes and counters become."""
+"""A checked program as nodes: the results for each frame's metadata, bytes and counters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ DROP_PORT = 511
 REPLICATED = 5
 """v1model's ``instance_type`` of a group's copy."""
 COPY = {"copy": 1, "copy_port": 9, "copy_rid": 16}
-"""What comes with a frame to make one copy of it."""
+"""The inputs with a frame that make one copy of it."""
 SIDEBAND_IN = {"ingress_port": 9, "packet_length": 32, "timestamp": 48}
-"""v1model's: what comes with a frame, and its bits; the time is in µs."""
+"""v1model's inputs with a frame, and their bits; the time is in µs."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Pipeline:
 
     graph: Graph
     sideband_in: dict[str, int]
-    """What comes with a frame, and the bits of each."""
+    """The inputs with a frame, and the bits of each."""
     sideband_out: dict[str, Node]
     drop: Node
     edits: Edits
@@ -39,7 +39,7 @@ class Pipeline:
     counts: list[Count]
     registers: list[Register]
     reach: int
-    """Bytes of a frame that are looked at."""
+    """The bytes of a frame that are read."""
 
 
 class _Program:
@@ -57,7 +57,7 @@ class _Program:
         self.externs.registers.declare_instances(registers, self.m)
 
     def params_of(self, block: ir.Block) -> dict[str, ir.Parameter]:
-        """A block's parameters by what they are: ``headers``, ``metadata``, ``standard``."""
+        """Return a block's parameters by their roles: ``headers``, ``metadata``, ``standard``."""
         data = [p for p in block.params if not isinstance(t.unwrap_type(p.type), t.Extern)]
         return dict(zip(("headers", "metadata", "standard"), data, strict=False))
 
@@ -74,7 +74,7 @@ class _Program:
         self.m.env[EXITED] = self.g.no
 
     def run_parser(self) -> None:
-        """Run the parser; ``self.ends`` are the ways in which it ends."""
+        """Run the parser; ``self.ends`` are its ends afterwards."""
         block = self.program.parts["parser"]
         self.enter_block(block)
         is_member = self.externs.tables.is_member
@@ -107,13 +107,13 @@ class _Program:
 
 
 def build_pipeline(program: ir.Program, functions: Mapping[str, str] | None = None) -> Pipeline:
-    """The program as nodes. Raises Refused, with the place, at what is outside of the subset."""
+    """Return the program as nodes. Raises Refused, with the place, at code outside of the subset."""
     made = _Program(program, functions or {})
     return _build_xsa(made) if program.architecture == "xsa" else _build_v1model(made)
 
 
 def _build_xsa(p: _Program) -> Pipeline:
-    """User metadata is one bus, its first field on top, as next to a VitisNetP4 IP."""
+    """Return a program for XSA; user metadata is one bus, first field on top, as next to a VitisNetP4 IP."""
     g, program = p.g, p.program
     ways = list(leaves_of(program.metadata, p.m.pos))
     total = sum(bits for _, bits in ways)
@@ -135,8 +135,8 @@ def _build_xsa(p: _Program) -> Pipeline:
 
 
 def _build_v1model(p: _Program) -> Pipeline:
-    """One frame to one port. What goes to a group leaves as it came, with the group's number: what is behind
-    the module sends it in again for each copy, for egress, with ``copy`` and the copy's port and instance."""
+    """Return a program for v1model: one frame to one port. A frame to a group leaves as it came, with the
+    group's number; it comes in again for each copy, for egress, with ``copy``, the port and the instance."""
     g, program = p.g, p.program
     given = {name: g.input(name, bits) for name, bits in SIDEBAND_IN.items()}
     standard = p.default_value(program.standard)

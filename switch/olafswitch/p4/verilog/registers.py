@@ -1,4 +1,4 @@
-"""Registers: a frame reads and writes one cell of each, and the next frame sees what it wrote."""
+"""Registers: a frame reads and writes one cell of each, and the next frame sees the new value."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from olafswitch.p4.verilog.symbolic import Machine, sides_exclude
 from olafswitch.p4.verilog.values import width_of
 
 LATENCY = 3
-"""Cycles from a cell's number to what it holds."""
+"""The cycles from a cell's number to its value."""
 MAX_BITS = 64
 
 
 @dataclass(eq=False)
 class Register:
-    """``value`` is what a frame's cell holds; in its cycle ``data`` is stored where ``write`` holds."""
+    """``value`` is the content of a frame's cell; in its cycle ``data`` is stored where ``write`` holds."""
 
     name: str
     cells: int
@@ -35,15 +35,15 @@ class Register:
 
 
 def list_operands(node: Node) -> tuple[Node, ...]:
-    """The nodes that a node needs; of a cell what it is found by and what is stored in it, too."""
+    """Return the nodes that a node needs; for a cell also its index, data and write condition."""
     if node.op != "cell":
         return node.args
     return node.attr.index, node.attr.data, node.attr.write
 
 
 class Registers:
-    """A program's registers. What a cell holds, its number, and whether it is written are places of the
-    machine, so that branches merge them as they do variables."""
+    """A program's registers. A cell's value, its number, and whether it is written are places of the machine,
+    so that branches merge them as they do variables."""
 
     def __init__(self, graph: Graph, places: Places) -> None:
         self._g, self._places = graph, places
@@ -71,7 +71,7 @@ class Registers:
             machine.env |= {f"{each.cpp}$": value, f"{each.cpp}$index": made.index, f"{each.cpp}$write": g.no}
 
     def _add_access(self, node: ir.ExternCall, index: Node, machine: Machine) -> Node:
-        """Whether the cell exists; raises Refused where a frame may need another cell than before."""
+        """Return whether the cell exists; raises Refused where a frame may need two cells."""
         register = self._known[node.object]
         within = self._g.yes
         if register.cells < 1 << index.width:
@@ -86,7 +86,7 @@ class Registers:
         return within
 
     def read(self, node: ir.ExternCall, machine: Machine) -> None:
-        """``register.read(result, index)``; the result stays where the cell does not exist."""
+        """Run ``register.read(result, index)``; the result is unchanged where the cell does not exist."""
         within = self._add_access(node, machine.scalar_of(node.given(1)), machine)
         target = node.args[0].value
         if target is not None:
@@ -95,14 +95,14 @@ class Registers:
             machine.assign_value(target, {"": self._g.mux(within, held, old)})
 
     def write(self, node: ir.ExternCall, machine: Machine) -> None:
-        """``register.write(index, value)``"""
+        """Run ``register.write(index, value)``."""
         g, cpp = self._g, node.object.cpp
         within = self._add_access(node, machine.scalar_of(node.given(0)), machine)
         machine.env[f"{cpp}$"] = machine.scalar_of(node.given(1))  # stored where the cell exists
         machine.env[f"{cpp}$write"] = g.any(machine.env[f"{cpp}$write"], g.all(machine.path, within))
 
     def finish(self, machine: Machine) -> list[Register]:
-        """The registers that the program uses, with what each frame does to them."""
+        """Return the registers that the program uses, with what each frame does to them."""
         for instance, each in self._known.items():
             each.data, each.write = machine.env[f"{instance.cpp}$"], machine.env[f"{instance.cpp}$write"]
             each.index = machine.env[f"{instance.cpp}$index"]
@@ -110,7 +110,7 @@ class Registers:
 
 
 def find_frontier(register: Register) -> tuple[list[Node], list[Node]]:
-    """The nodes between what a cell holds and what is stored in it, and the other nodes that these need.
+    """Return the nodes between a cell's old value and its new one, and the other nodes that these need.
 
     Raises Refused where a table or another register is between.
     """

@@ -1,4 +1,4 @@
-"""Divides the values into cycles: each as early as its operands allow, within a cycle's levels."""
+"""Divide the values into cycles: each as early as its operands allow, within a cycle's levels."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil, log
@@ -15,12 +15,12 @@ _KEY_LEVELS = 3.0
 
 
 def _tree_levels(inputs: int) -> float:
-    """Levels of a tree of six-input tables."""
+    """Return the levels of a tree of six-input tables."""
     return float(ceil(log(max(inputs, 2)) / log(6) - 1e-9))
 
 
 def estimate_levels(node: Node) -> float:
-    """An estimate of the levels of logic that an operation takes."""
+    """Return an estimate of the levels of logic that an operation takes."""
     bits = node.args[0].width if node.args else 0
     match node.op:
         case "and" | "or":
@@ -47,9 +47,9 @@ def estimate_levels(node: Node) -> float:
 
 
 class Schedule:
-    """``cycle`` of every node that the ``outputs`` and registers need; outputs are used in cycle ``length``.
+    """The ``cycle`` of every node that ``outputs`` and registers need; outputs are used in cycle ``length``.
 
-    Raises Refused where what is stored in a register is not calculated in one cycle.
+    Raises Refused where the new value of a register is not calculated in one cycle.
     """
 
     def __init__(self, outputs: Iterable[Node], cells: Sequence[Register] = ()) -> None:
@@ -83,7 +83,7 @@ class Schedule:
 
     @property
     def carried(self) -> int:
-        """Bits of the registers that keep values from a cycle to later ones."""
+        """The bits of the registers that carry values from a cycle to later ones."""
         kept = (node for node in self.order if node.op not in ("const", "name"))
         return sum(node.width * (self.last[node] - self.cycle[node]) for node in kept)
 
@@ -100,7 +100,7 @@ class Schedule:
                 self._put_node(node)
 
     def _put_cell(self, node: Node) -> None:
-        """Put a cell where what is stored needs the cycle of ``node`` alone: all else is there before."""
+        """Put a cell in the first cycle by which every other operand of its new value is known."""
         index, *others = self._needed[node]
         cycle = self.cycle[index] + (self._level[index] > LIMIT - 2) + registers.LATENCY
         cycle = max([cycle, *(self.cycle[each] + (self._level[each] > 0) for each in others)])

@@ -1,6 +1,6 @@
-"""Runs a program on nodes instead of numbers: both sides of a branch, then a choice between what they left.
+"""Run a program on nodes instead of numbers: both sides of a branch, then a choice between their results.
 
-What a statement changes is in ``env``, by place; ``path`` is the condition under which it is reached.
+The results of statements are in ``env``, by place; ``path`` is the condition under which a statement runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,18 +26,18 @@ from olafswitch.p4.verilog.values import (
 )
 
 MAX_ROUNDS = 256
-"""Most rounds of one loop, which is unrolled."""
+"""The most rounds of one loop, which is unrolled."""
 EXITED, LENGTH = "$exited", "$length"
-"""Places of the machine's own: whether ``exit`` was reached; what v1model counts as the packet's length."""
+"""The machine's own places: whether ``exit`` was reached, and v1model's length of the packet."""
 
 
 def sides_exclude(a: tuple[tuple[int, bool], ...], b: tuple[tuple[int, bool], ...]) -> bool:
-    """Whether places in the program with these sides of branches exclude each other."""
+    """Return whether places in the program on these sides of branches exclude each other."""
     return any(number == other and side != way for number, side in a for other, way in b)
 
 
 class Surroundings(Protocol):
-    """Answers what the machine asks of the architecture and the tables."""
+    """The architecture and the tables, as the machine calls them."""
 
     def extern(self, node: ir.ExternCall, machine: "Machine") -> Leaves: ...
 
@@ -45,7 +45,7 @@ class Surroundings(Protocol):
 
 
 class Machine:
-    """Executes statements; one for a whole program."""
+    """A machine that executes statements; one for a whole program."""
 
     def __init__(self, graph: Graph, surroundings: Surroundings, pos: Pos) -> None:
         self.g = graph
@@ -82,7 +82,7 @@ class Machine:
                 return
 
     def _where_reached(self, run: Callable[[], None]) -> None:
-        """Run what follows as one branch, in which no jump was taken, so that what is known stays so.
+        """Run ``run`` as one branch in which no jump was taken, so that constants remain known there.
 
         A table's action in a condition may exit, too.
         """
@@ -131,7 +131,7 @@ class Machine:
                 self._run_loop(node, self.pos)
 
     def run_branch(self, condition: Node, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Both sides, and what they left merged."""
+        """Run both sides and merge their results."""
         if condition.value is not None:
             (yes if condition.value else no)()
             return
@@ -159,7 +159,7 @@ class Machine:
             return
         case, rest = cases[0], cases[1:]
         if case.labels is None:
-            if rest:  # wherever it stands, it is what is left
+            if rest:  # the default comes last, wherever it stands
                 self._run_switch(subject, (*rest, case))
             else:
                 self.run_statement(case.body)
@@ -180,7 +180,7 @@ class Machine:
         self._leaves.remove(broken)
 
     def _run_round(self, node: ir.Loop, pos: Pos, continued: str, number: int) -> None:
-        """Run a loop from this round on; a jump out of one round leaves the later ones to a branch."""
+        """Run a loop from this round on; after a jump out of a round, later rounds run in a branch."""
         while True:
             condition = self.scalar_of(node.condition)
             if condition.value is None:
@@ -207,7 +207,7 @@ class Machine:
 
     def run_call(self, params: Sequence[ir.Parameter], args: Sequence[ir.Arg], data: Mapping[str, Leaves],
              body: Callable[[], None], result: t.Type = t.VOID) -> Leaves:  # fmt: skip
-        """Run ``body`` with the parameters bound to copies; ``data`` are those that a table's entry gives."""
+        """Run ``body`` with the parameters bound to copies; ``data`` are those from a table's entry."""
         back: list[tuple[ir.Expr, ir.Parameter]] = []
         bound: Leaves = {}
         for param in params:
@@ -251,7 +251,7 @@ class Machine:
     # --- places
 
     def keep_value(self, place: str, value: Leaves) -> None:
-        """Put a value, whose evaluation may have merged branches into another ``env``, in a place."""
+        """Store a value in a place; its evaluation may have merged branches into another ``env``."""
         for way, node in value.items():
             self.env[place + way] = self.g.name_place(node, place + way)
 
@@ -259,7 +259,7 @@ class Machine:
         return {way: self.env[place + way] for way, _ in leaves_of(type_, self.pos)}
 
     def pin_target(self, target: ir.Expr) -> ir.Expr:
-        """The target with its indices evaluated now."""
+        """Return the target with its indices evaluated at this point."""
 
         def keep(index: ir.Expr) -> ir.Expr:
             name = self.fresh_place()
@@ -269,7 +269,7 @@ class Machine:
         return pin_indices(target, keep)
 
     def place_of(self, expr: ir.Expr) -> str | None:
-        """Where a value is, when that is known at compile time."""
+        """Return the place of a value, when it is known at compile time."""
         match expr:
             case ir.Local(name=name):
                 return name
@@ -287,7 +287,7 @@ class Machine:
         return None
 
     def stack_index(self, expr: ir.StackPart) -> int:
-        """The element that ``next`` or ``last`` is; raises Refused where it is not known."""
+        """Return the index of ``next`` or ``last``; raises Refused where it is not known at compile time."""
         at = self.read_place(f"{self.place_of(expr.base)}{NEXT}", t.Bit(SIZE_BITS))[""].value
         if at is None:
             raise Refused(expr.pos, expr.part, "which element it is is not known at compile time")
@@ -324,7 +324,7 @@ class Machine:
                     self._assign_part(target, value)
 
     def _assign_part(self, target: ir.Expr, value: Leaves) -> None:
-        """To an element whose index is known at run time only."""
+        """Assign to an element whose index is known at run time only."""
         assert isinstance(target, ir.Field | ir.Element)
         whole = self.value(target.base)
         if isinstance(target, ir.Field):
@@ -400,7 +400,7 @@ class Machine:
 
     def _part_of(self, expr: ir.Expr) -> Leaves:
         if has_effects(expr):
-            expr = self.pin_target(expr)  # the place and the value below look at an index twice
+            expr = self.pin_target(expr)  # the place and the value below read an index twice
         place = self.place_of(expr)
         if place is not None:
             return self.read_place(place, expr.type)
@@ -473,7 +473,7 @@ class Machine:
             self.env[LENGTH] = g.mux(was, g.binary("sub", length, size), length)
 
     def _shift_stack(self, target: ir.Expr, value: Leaves, node: ir.HeaderCall) -> None:
-        """``push_front`` and ``pop_front``."""
+        """Run ``push_front`` or ``pop_front``."""
         g, base = self.g, t.strip_type(node.base.type)
         assert isinstance(base, t.Stack)
         by = node.count if node.method == "push_front" else -node.count

@@ -1,4 +1,4 @@
-"""Tables: which engine looks one up, how its entries are laid out, and what its actions do to a frame."""
+"""Tables: the engine of each lookup, the layout of its entries, and the effect of its actions on a frame."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from olafswitch.p4.verilog.symbolic import Machine
 from olafswitch.p4.verilog.values import Leaves, width_of
 
 SMALL = 64
-"""Entries that are compared all at once, in registers."""
+"""The most entries that are compared all at once, in registers."""
 RANGE_BITS = 16
 _FULL = 0.85
-"""Share of the places of an exact engine, so that moving few entries makes room for one."""
+"""The share of an exact engine's places that is used, so that few moves make room for an entry."""
 LATENCY = {"none": 1, "ternary": 3, "exact": 4, "lpm": 4}
-"""Cycles of a lookup, by engine."""
+"""The cycles of a lookup, by engine."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One field of a table's key, as the driver must lay it out: from bit ``low`` of the whole key."""
+    """One field of a table's key, which the driver must lay out from bit ``low`` of the whole key."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class LookupEngine:
     ways: int
     row_bits: int
     small: int
-    """Entries in registers."""
+    """The number of entries in registers."""
     is_value_set: bool = False
 
     @property
@@ -56,7 +56,7 @@ class LookupEngine:
 
     @property
     def slots(self) -> int:
-        """Places for entries: those of the ways, then those in registers."""
+        """The number of places for entries: those of the ways, then those in registers."""
         return (self.ways << self.row_bits) + self.small
 
     @property
@@ -65,7 +65,7 @@ class LookupEngine:
 
     @property
     def entry_bits(self) -> int:
-        """Count the bits of what an entry does: its action and data."""
+        """The bits of an entry's action and data."""
         return self.action_bits + self.data_bits
 
     @property
@@ -74,7 +74,7 @@ class LookupEngine:
 
     @property
     def memory_bits(self) -> int:
-        """Bits of memory that its ways take."""
+        """The bits of memory that the ways take."""
         return (self.key_bits + self.entry_bits + 1) * (self.ways << self.row_bits)
 
     @property
@@ -83,17 +83,17 @@ class LookupEngine:
 
     @property
     def masked(self) -> bool:
-        """Whether an entry may leave bits of the key out."""
+        """Whether an entry may leave out bits of the key."""
         return any(key.kind != "exact" for key in self.keys)
 
     @property
     def words(self) -> int:
-        """32-bit words of an entry as the driver writes it: what it does, its key, its mask."""
+        """The 32-bit words of an entry as the driver writes it: its action and data, key and mask."""
         return (self.entry_bits + 2 * self.key_bits + 31) // 32
 
 
 def _choose_ways(size: int) -> tuple[int, int]:
-    """The fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
+    """Return the fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
     choices = ((ways << bits, ways, bits) for bits in range(4, 33) for ways in range(4, 8))
     return min(each for each in choices if each[0] * _FULL >= size)[1:]
 
@@ -110,7 +110,7 @@ def _lay_out_keys(table: ir.Table) -> tuple[Key, ...]:
 
 
 def choose_engine(table: ir.Table) -> LookupEngine:
-    """Choose what looks a table up; raises Refused where nothing here can."""
+    """Return the engine that looks a table up; raises Refused where no engine can."""
     kinds = {key.kind for key in table.match_keys}
     keys = _lay_out_keys(table)
     for has, what in (
@@ -132,7 +132,7 @@ def choose_engine(table: ir.Table) -> LookupEngine:
 
 
 class Tables:
-    """The tables that a program applies, in the order in which it does."""
+    """The tables that a program applies, in their order."""
 
     def __init__(self, places: Places, count: Callable[[object, Node, Node, Machine], None]) -> None:
         self.engines: list[LookupEngine] = []
@@ -140,7 +140,7 @@ class Tables:
         self._count = count
 
     def apply_table(self, node: ir.TableApply, machine: Machine) -> Leaves:
-        """Look a table up and run the action that is found."""
+        """Look a table up and run the action of the entry."""
         g, table = machine.g, node.table
         if any(each.table is table for each in self.engines):
             why = "a table that is applied at two places is not supported in hardware"
@@ -168,7 +168,7 @@ class Tables:
         return {"": {"hit": hit, "miss": g.invert(hit)}.get(node.part, action)}
 
     def is_member(self, values: ir.ValueSet, key: Node, machine: Machine) -> Node:
-        """Whether a key is in a parser's value set; each place where one is looked up has its members."""
+        """Return whether a key is in a parser's value set; each place of a lookup has its own members."""
         table = ir.Table(
             values.name, values.cpp, values.keys, (), 0, (), True, (), False, values.size, None, None, None,
             False, values.annotations, values.pos,
@@ -183,7 +183,7 @@ class Tables:
     def _run_actions(
         self, made: LookupEngine, action: Node, data: Node, machine: Machine, number: int = 0
     ) -> None:
-        """The entry's action, each in a branch of its own."""
+        """Run the entry's action, each action in its own branch."""
         actions = made.table.actions
 
         def run_branch() -> None:

@@ -1,4 +1,4 @@
-"""Nodes as Verilog: a wire for each value in its cycle, a register for each cycle that it is kept."""
+"""Write nodes as Verilog: a wire for each value in its cycle, a register for each cycle that carries it."""
 
 import re
 import textwrap
@@ -17,13 +17,13 @@ _OPERATORS = {"and": "&", "or": "|", "xor": "^", "add": "+", "sub": "-", "mul": 
 
 
 WIDTH = 110
-"""Characters of a line."""
+"""The characters of a line."""
 _DIGITS = 256
-"""Bits of a number that is written in one piece."""
+"""The bits of a number that is written in one piece."""
 
 
 def format_number(value: int, bits: int) -> str:
-    """A number of so many bits, a wide one as several side by side."""
+    """Return a number of ``bits`` bits; a wide number is several numbers side by side."""
     if bits <= _DIGITS:
         return f"{bits}'h{value:x}"
     low = (bits - 1) % _DIGITS + 1
@@ -36,14 +36,14 @@ def format_vector(bits: int) -> str:
 
 
 def make_legible(place: str) -> str:
-    """Make a name of a place in the program: ``hdr.ipv4.ttl`` of a block's parameter is ``ipv4_ttl``."""
+    """Return a name for a place in the program: ``hdr.ipv4.ttl`` of a block's parameter is ``ipv4_ttl``."""
     way = place.replace(VALID, ".valid").replace(NEXT, ".next")
     first, _, rest = way.partition(".")
     return re.sub(r"\W+", "_", rest or first, flags=re.ASCII).strip("_")
 
 
 def wrap_line(line: str) -> str:
-    """A line of Verilog as lines of at most WIDTH characters; a comment is cut."""
+    """Return a line of Verilog as lines of at most WIDTH characters; a comment is cut."""
     indent = line[: len(line) - len(line.lstrip())]
     if len(line) <= WIDTH or line.lstrip().startswith("//"):
         return line[:WIDTH]
@@ -56,14 +56,14 @@ def wrap_line(line: str) -> str:
 
 
 def _is_inline(node: Node) -> bool:
-    """Whether a value is written where it is used."""
+    """Return whether a value is written where it is used."""
     return node.op == "not" and node.width == 1 and not node.hint and node.args[0].op != "not"
 
 
 class VerilogWriter:
-    """Writes the nodes of a schedule; ``window_bytes`` is how much of a frame the module keeps.
+    """A writer of the nodes of a schedule; ``window_bytes`` is the part of a frame that the module stores.
 
-    A value is ``s3_ipv4_ttl``: its cycle, and the place in the program that has it first. ``lines`` are the
+    A value is ``s3_ipv4_ttl``: its cycle, and the first place in the program that has it. ``lines`` are the
     program's, by file and number, for the comments.
     """
 
@@ -89,7 +89,7 @@ class VerilogWriter:
 
     @property
     def wires(self) -> list[str]:
-        """The wires, by cycle and with the program's lines: each uses those in front of it, and registers."""
+        """The wires, by cycle and with the program's lines: each uses wires before it, and registers."""
         made: list[str] = []
         for cycle, wires in sorted(self._cycles.items()):
             made.append(f"// ---- cycle {cycle}")
@@ -103,7 +103,7 @@ class VerilogWriter:
         return made
 
     def at(self, node: Node, cycle: int) -> str:
-        """A value as it is in a cycle."""
+        """Return a value as Verilog in a cycle."""
         while node.op == "name":
             node = node.args[0]
         if node.op == "const":
@@ -167,7 +167,7 @@ class VerilogWriter:
 def format_instance(
     module: str, name: str, parameters: Mapping[str, object], ports: Mapping[str, str]
 ) -> list[str]:
-    """An instance of a module, as lines."""
+    """Return an instance of a module, as lines."""
     given = ", ".join(f".{key}({value})" for key, value in parameters.items())
     wired = ", ".join(f".{key}({value})" for key, value in ports.items())
     return [f"{module} #({given}) {name} (", f"    {wired}", ");"]

@@ -1,4 +1,4 @@
-"""P4 values as nodes: which leaves a type has, and the operators."""
+"""P4 values as nodes: the leaves of a type, and the operators."""
 
 from collections.abc import Iterator
 
@@ -8,23 +8,23 @@ from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import FACTOR, Graph, Node
 
 Leaves = dict[str, Node]
-"""A value: a node for each scalar in it, by the way there; that of a scalar itself is empty."""
+"""A value: a node for each scalar in it, by the path to it; a scalar's own path is empty."""
 VALID, NEXT = ".$", ".#"
-"""The leaves that hold a header's validity, and the index of a stack's next element."""
+"""The leaves of a header's validity, and of the index of a stack's next element."""
 SIZE_BITS = 32
 MAX_PRODUCT = 128
-"""Bits of a product, which takes 36 multipliers then, unless a factor is a constant of one multiplier."""
+"""The most bits of a product (36 multipliers), unless a factor is a constant of one multiplier."""
 FULL = 1 << FACTOR
 
 
 def width_of(type_: t.Type) -> int | None:
-    """Bits of a scalar; None of anything else."""
+    """Return the bits of a scalar; None for any other type."""
     base = t.strip_type(type_)
     return 32 if base == t.INTEGER else t.key_width(base)
 
 
 def items_of(type_: t.Type) -> list[tuple[str, t.Type]] | None:
-    """List the parts of a value by the way there; None of a scalar."""
+    """Return the parts of a value by the path to them; None for a scalar."""
     match t.strip_type(type_):
         case t.Struct(fields=fields):
             return [(f".{name}", inner) for name, inner in fields]
@@ -36,7 +36,7 @@ def items_of(type_: t.Type) -> list[tuple[str, t.Type]] | None:
 
 
 def leaves_of(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
-    """Every scalar in a type and its bits, in the order of declaration; raises Refused at a varbit."""
+    """Yield the path and bits of every scalar in a type, as declared; raises Refused at a varbit."""
     base, inner = t.strip_type(type_), items_of(type_)
     bits = width_of(base) if inner is None else 0
     if bits is None:
@@ -52,12 +52,12 @@ def leaves_of(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
 
 
 def take_part(value: Leaves, way: str) -> Leaves:
-    """Take what is under a part of a value."""
+    """Return the leaves below a part of a value."""
     return {name[len(way) :]: node for name, node in value.items() if name.startswith(way)}
 
 
 def put_under(value: Leaves, way: str) -> Leaves:
-    """A value as a part of a larger one."""
+    """Return a value's leaves as those of a part of a larger value."""
     return {way + name: node for name, node in value.items()}
 
 
@@ -68,7 +68,7 @@ class Operators:
         self.g = graph
 
     def default_value(self, type_: t.Type, pos: Pos) -> Leaves:
-        """A type's zero; its headers are invalid."""
+        """Return a type's zero; its headers are invalid."""
         return {way: self.g.const(0, bits) for way, bits in leaves_of(type_, pos)}
 
     def pick_value(self, choice: Node, a: Leaves, b: Leaves) -> Leaves:
@@ -81,7 +81,7 @@ class Operators:
         return value[VALID]
 
     def are_same(self, type_: t.Type, a: Leaves, b: Leaves) -> Node:
-        """Whether two values are equal; invalid headers are, whatever they hold."""
+        """Return whether two values are equal; invalid headers are equal, whatever their fields."""
         g, inner = self.g, items_of(type_)
         if inner is None:
             return g.binary("eq", a[""], b[""])
@@ -104,7 +104,7 @@ class Operators:
         return g.resize(a, bits)
 
     def binary(self, node: ir.Binary, a: Node, b: Node, pos: Pos) -> Node:
-        """Raises Refused at a division that hardware cannot do in a step."""
+        """Return a binary operator's result. Raises Refused at a division that hardware cannot do."""
         g, base = self.g, t.strip_type(node.left.type)
         signed = isinstance(base, t.Bit) and base.signed
         simple = {"&": "and", "|": "or", "^": "xor"}
@@ -140,7 +140,7 @@ class Operators:
         )
 
     def remainder(self, a: Node, b: Node) -> Node:
-        """``a`` modulo ``b``, 0 where that is 0: a subtraction for each bit unless ``b`` is known."""
+        """Return ``a`` modulo ``b``, 0 where ``b`` is 0: a subtraction for each bit unless ``b`` is known."""
         g = self.g
         if b.value is not None and b.value & b.value - 1 == 0:
             return g.resize(a, max(b.value.bit_length() - 1, 0)) if b.value > 1 else g.const(0, 1)

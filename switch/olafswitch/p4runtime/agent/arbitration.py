@@ -1,10 +1,9 @@
-"""Who may write: one primary controller for each role of a device (P4Runtime §5).
+"""The election of the controllers that may write: one primary for each role of a device (P4Runtime §5).
 
-A role without a configuration has full access, so named roles differ only in their elections.
-
-As BMv2 does it, an election id that is missing counts as 0, the highest id among the controllers that are
-connected is primary, a role's configuration is ignored, and while no controller is connected a request
-without an election id is carried out.
+A role without a configuration has full access, so named roles differ only in their elections. As in BMv2,
+with ``as_bmv2`` a missing election id counts as 0, the highest id among the connected controllers is primary,
+a role's configuration is ignored, and while no controller is connected a request without an election id is
+carried out.
 """
 
 import threading
@@ -19,10 +18,10 @@ from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, uint128_fiel
 
 
 class RoleController(Protocol):
-    """A live StreamChannel."""
+    """A controller's live StreamChannel."""
 
     name: str
-    """Its peer address and program, for people."""
+    """The controller's peer address and program, for people."""
 
     def send(self, message: bytes) -> None:
         """Queue a StreamMessageResponse; never blocks."""
@@ -40,14 +39,14 @@ class _Role:
     highest: int | None = None
     """The highest election id ever received."""
     in_charge: bool = False
-    """The primary may write: the writes of the one before it have ended."""
+    """Whether the primary may write: the writes of the primary before it have ended."""
 
 
 class Arbitration:
     """The elections of one device.
 
-    ``finish_writes`` returns once every write that has started has ended; no lock of this object is
-    held meanwhile. ``as_bmv2`` says whether its rules hold, see the module.
+    ``finish_writes`` returns once every write that has started has ended; no lock of this object is held
+    meanwhile. ``as_bmv2`` applies BMv2's rules, see the module.
     """
 
     def __init__(self, device_id: int, finish_writes: Callable[[], None], *, as_bmv2: bool = False) -> None:
@@ -79,7 +78,7 @@ class Arbitration:
             if role.primary is controller:
                 role.primary, role.in_charge = None, False
                 if self._as_bmv2:
-                    # A write of the one before has the device's lock; those of the next wait for it.
+                    # A write of the old primary has the device's lock; writes of the new one wait for it.
                     self._promote_highest(role)
                 self._notify_controllers(role, list(role.controllers))
             if not role.controllers and role.name and role.highest is None:
@@ -106,7 +105,7 @@ class Arbitration:
             return role is not None and role.primary is controller and role.in_charge
 
     def primaries(self) -> list[RoleController]:
-        """Return the controllers that notifications and packets go to: each role's primary."""
+        """Return the controllers that get notifications and packets: each role's primary."""
         with self._state:
             return [role.primary for role in self._roles.values() if role.primary and role.in_charge]
 
@@ -141,7 +140,7 @@ class Arbitration:
                 self._notify_controllers(role, [controller])
 
     def _promote_highest(self, role: _Role) -> None:
-        """Make the connected controller with the highest election id primary; none where there is none."""
+        """Make the connected controller with the highest election id primary, if there is one."""
         role.highest = max((id for id in role.controllers.values() if id is not None), default=None)
         for controller, election_id in role.controllers.items():
             if election_id is not None and election_id == role.highest:
@@ -170,5 +169,5 @@ class Arbitration:
 
 
 def role_name(name: str, id: int) -> str:
-    """Return a role by its name, or by the number that older controllers give ("#" and the number)."""
+    """Return a role's name, or the number that older controllers give ("#" and the number)."""
     return name or (f"#{id}" if id else "")

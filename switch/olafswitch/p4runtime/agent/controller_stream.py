@@ -21,7 +21,7 @@ _MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; be
 
 
 class ControllerStream:
-    """``device_of`` finds a device by id and raises Refusal; ``name`` is the controller's."""
+    """A stream of the controller ``name``; ``device_of`` finds a device by id and raises Refusal."""
 
     def __init__(self, device_of: Callable[[int], AgentDevice], name: str) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class ControllerStream:
             self.send(message)
 
     def end_stream(self, refusal: Refusal | None) -> None:
-        """No more messages; what is queued still goes out."""
+        """End the stream after the messages that are queued."""
         with self._changed:
             if not self._ended:
                 self._ended = True
@@ -108,10 +108,10 @@ class ControllerStream:
             raise Refusal(Code.FAILED_PRECONDITION, "a stream cannot change its device")
         self._device.arbitration.update_controller(self, message)
         if self._ended:
-            self.leave_role()  # the stream ended meanwhile, before it had a place to give up
+            self.leave_role()  # the stream ended meanwhile, before it had a place in a role
 
     def _try_as_primary(self, do: Callable[[AgentDevice], None], cause: dict[str, Any]) -> None:
-        """Do what only a primary may; a failure is reported with its ``cause`` on the stream, which stays."""
+        """Do what only a primary may do; report a failure, with ``cause``, on the stream, which stays."""
         try:
             if self._device is None or not self._device.arbitration.is_primary(self):
                 raise permission_denied("only the primary controller may do this")

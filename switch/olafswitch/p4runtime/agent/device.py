@@ -33,7 +33,7 @@ _BUILDING = (
 _Write = p4runtime_pb2.WriteRequest
 
 Outcome = Refusal | None
-"""What became of one element of a batch: refused, or None for OK."""
+"""The result for one element of a batch: refused, or None for OK."""
 
 
 class AgentDevice:
@@ -71,7 +71,7 @@ class AgentDevice:
                 self._commit_pipeline(forwarding, pipeline, None)
 
     def write_updates(self, request: Any, role: str) -> list[Outcome]:
-        """Apply a WriteRequest, and return once no packet that saw the state before is in the pipeline."""
+        """Apply a WriteRequest, and return once no packet that saw the old state is in the pipeline."""
         election_id = _election_id(request)
         self.arbitration.check_primary(role, election_id)
         if len(request.updates) > limits.WRITE_UPDATES:
@@ -93,7 +93,7 @@ class AgentDevice:
             return outcomes
 
     def read_entities(self, entities: Sequence[Any]) -> tuple[list[Selection], list[Outcome]]:
-        """Return what a batch selects, of one state of the device, and what became of each of its
+        """Return what a batch selects, from one state of the device, and the outcome of each of its
         requests."""
         selections: list[Selection] = []
         outcomes: list[Outcome] = []
@@ -112,7 +112,7 @@ class AgentDevice:
         return selections, outcomes
 
     def set_pipeline(self, request: Any, role: str) -> None:
-        """A SetForwardingPipelineConfigRequest (P4Runtime §14)."""
+        """Handle a SetForwardingPipelineConfigRequest (P4Runtime §14)."""
         election_id = _election_id(request)
         self.arbitration.check_primary(role, election_id)
         with self._building:
@@ -203,7 +203,7 @@ class AgentDevice:
         self._commit_pipeline(saved, pipeline, snapshot.take_snapshot(saved))
 
     def _reconcile_pipeline(self, wanted: Forwarding, pipeline: Any) -> None:
-        """Commit, keeping the state; nothing changes if the new program has no place for all of it."""
+        """Commit the pipeline and keep the state; change nothing if the new program cannot hold all of it."""
         updates = snapshot.take_snapshot(self._running) if self._running else []
         try:
             snapshot.restore_snapshot(wanted, updates)

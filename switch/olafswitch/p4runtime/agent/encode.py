@@ -1,6 +1,6 @@
-"""What a device holds, as bytes of answers to reads.
+"""Encode the state of a device as bytes of answers to reads.
 
-Each entity is a ReadResponse of its own. The bytes of several, put together, are the one of them all.
+Each entity is its own ReadResponse. The joined bytes of several are one ReadResponse of them all.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from olafswitch.p4runtime.program import Array, ProgramInfo, TableInfo, ValueSet
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 Encode = Callable[[], bytes]
-"""Gives one selected entity as a ReadResponse; what it encodes does not change any more."""
+"""Returns one selected entity as a ReadResponse; the encoded state does not change any more."""
 
 
 def decode_entities(encoded: Iterable[bytes]) -> Any:
@@ -30,7 +30,7 @@ def table_entry(
     meter: MeterConfig | None = None,
     idle_ns: int | None = None,
 ) -> bytes:
-    """Return an entry, with what else is known of it."""
+    """Return an entry, with its counter, meter and idle time where given."""
     if entry.encoded is None:
         answer = p4runtime_pb2.ReadResponse()
         message = answer.entities.add().table_entry
@@ -59,7 +59,7 @@ def put_key(message: Any, table: TableInfo, entry: StoredEntry) -> None:
 
 
 def put_remarks(message: Any, entry: StoredEntry) -> None:
-    """Put what an entry says for the controller's use alone into a TableEntry."""
+    """Put an entry's remarks, which only the controller uses, into a TableEntry."""
     message.controller_metadata = entry.controller_metadata
     message.idle_timeout_ns = entry.idle_timeout_ns
     message.metadata = entry.metadata
@@ -95,7 +95,7 @@ def direct_counter(table: TableInfo, holder: StoredEntry | DefaultEntry, data: C
 
 
 def direct_meter(table: TableInfo, holder: StoredEntry | DefaultEntry, config: MeterConfig | None) -> bytes:
-    """Return a DirectMeterEntry, without its configuration if that is the default one."""
+    """Return a DirectMeterEntry, without its configuration if it is the default."""
     return _encode_entity(
         direct_meter_entry={"table_entry": _entry_address(table, holder), **_meter_fields("config", config)}
     )
@@ -109,7 +109,7 @@ def counter_entry(counter_id: int, index: int, data: CounterData) -> bytes:
 
 
 def meter_entry(meter_id: int, index: int, config: MeterConfig | None) -> bytes:
-    """Return a MeterEntry, without its configuration if that is the default one."""
+    """Return a MeterEntry, without its configuration if it is the default."""
     return _encode_entity(
         meter_entry={"meter_id": meter_id, "index": {"index": index}, **_meter_fields("config", config)}
     )
@@ -163,7 +163,7 @@ def _encode_entity(**kind: Any) -> bytes:
 
 
 def _entry_address(table: TableInfo, holder: StoredEntry | DefaultEntry) -> Any:
-    """Return a TableEntry with what names an entry, or the default entry."""
+    """Return a TableEntry with the fields that name an entry, or the default entry."""
     message = p4runtime_pb2.TableEntry(table_id=table.id, is_default_action=isinstance(holder, DefaultEntry))
     if isinstance(holder, StoredEntry):
         put_key(message, table, holder)
@@ -171,7 +171,7 @@ def _entry_address(table: TableInfo, holder: StoredEntry | DefaultEntry) -> Any:
 
 
 def _direct_fields(count: CounterData | None, meter: MeterConfig | None) -> dict[str, Any]:
-    """Return what is read with an entry, as fields of its TableEntry."""
+    """Return the counter and meter of an entry, as fields of its TableEntry."""
     counted = {} if count is None else {"counter_data": _counter_fields(count)}
     return counted | _meter_fields("meter_config", meter)
 
@@ -181,5 +181,5 @@ def _counter_fields(data: CounterData) -> dict[str, int]:
 
 
 def _meter_fields(field: str, config: MeterConfig | None) -> dict[str, Any]:
-    """Return a meter's configuration as a field; none is the default configuration."""
+    """Return a meter's configuration as a field; no field stands for the default configuration."""
     return {field: vars(config)} if config else {}

@@ -17,7 +17,7 @@ Identity = Hashable
 
 
 class KeyReader:
-    """Reads the keys of one table (or value set), called ``where`` in messages."""
+    """A reader of the keys of one table (or value set), called ``where`` in messages."""
 
     def __init__(self, fields: Sequence[MatchField], where: str) -> None:
         self._where = where
@@ -28,7 +28,7 @@ class KeyReader:
         self._exact = [place for place, field in enumerate(fields) if field.kind is MatchKind.EXACT]
 
     def read_key(self, match: Sequence[FieldRequest]) -> tuple[Key, Identity]:
-        """Return the key of a request's field matches, fields that are left out matching everything."""
+        """Return the key of a request's field matches; a missing field matches everything."""
         key: list[Match] = [None] * len(self._fields)
         identity: list[object] = [None] * len(self._fields)
         for field_id, kind, first, second in match:
@@ -90,7 +90,7 @@ def _read_match(kind: MatchKind, first: bytes, second: bytes | int, bits: int) -
 
 
 class CallReader:
-    """Reads the action calls that one table allows."""
+    """A reader of the action calls that one table allows."""
 
     def __init__(self, table: TableInfo) -> None:
         self._table = table

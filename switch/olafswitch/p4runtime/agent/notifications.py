@@ -64,21 +64,21 @@ def _header_bytes(fields: Sequence[ParameterInfo]) -> int:
 
 Fields = tuple[bytes, ...]
 _DEFAULT_LIST_SIZE = 1024  # the list size where the controller sets no limit
-_MAX_UNACKNOWLEDGED = 1 << 16  # digests that wait for an acknowledgement; beyond, the oldest are forgotten
+_MAX_UNACKNOWLEDGED = 1 << 16  # digests that wait for an acknowledgement; the oldest beyond are forgotten
 
 
 @dataclass
 class _Waiting:
-    """One digest's buffer and its cache of what was sent and not acknowledged."""
+    """A digest's buffer, and its cache of digests that were sent and not acknowledged."""
 
     buffer: dict[Fields, None] = field(default_factory=dict)
     first_at: int = 0
     sent: dict[Fields, tuple[int, int]] = field(default_factory=dict)
-    """Digest → (list id, time it was sent)."""
+    """Digest → (list id, time of sending)."""
 
 
 class DigestLists:
-    """Turns one device's digests into DigestList messages, given to ``send`` as bytes. Times are in ns."""
+    """The lists of one device's digests, which ``send`` gets as DigestList bytes. Times are in ns."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
@@ -96,7 +96,7 @@ class DigestLists:
             self._waiting.clear()
 
     def add_digest(self, digest_id: int, fields: Sequence[bytes]) -> None:
-        """One digest from the data plane."""
+        """Add one digest from the data plane."""
         with self._changed:
             forwarding = self._forwarding
             config = forwarding.digests.get(digest_id) if forwarding else None
@@ -183,7 +183,7 @@ _ENTRIES_PER_MESSAGE = 1000  # entries in one notification, well below the 4 MB 
 
 
 def encode_notifications(expired: Sequence[tuple[TableState, StoredEntry]]) -> Iterator[bytes]:
-    """StreamMessageResponses that name the entries."""
+    """Yield StreamMessageResponses that name the entries."""
     for start in range(0, len(expired), _ENTRIES_PER_MESSAGE):
         response = p4runtime_pb2.StreamMessageResponse()
         response.idle_timeout_notification.timestamp = time.time_ns()
@@ -195,7 +195,7 @@ def encode_notifications(expired: Sequence[tuple[TableState, StoredEntry]]) -> I
 
 
 class Alarm:
-    """Calls ``ring`` in a thread of its own, once, at the earliest time it was set to."""
+    """An alarm that calls ``ring`` in its own thread, once, at the earliest time that was set."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
@@ -205,7 +205,7 @@ class Alarm:
         self._thread: threading.Thread | None = None
 
     def set_time(self, at: int | None) -> None:
-        """Ring at a monotonic time in ns; None changes nothing."""
+        """Set the alarm to a monotonic time in ns; None, and a time later than that set, change nothing."""
         with self._changed:
             if at is None or self._closed or (self._at is not None and self._at <= at):
                 return
@@ -227,7 +227,7 @@ class Alarm:
             self._ring()
 
     def _wait_for_time(self) -> bool:
-        """Return when it is time, or False when closed."""
+        """Wait for the time and return True, or False when the alarm is closed."""
         with self._changed:
             while not self._closed:
                 now = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Values of P4 types as ``p4.v1.P4Data`` (P4Runtime §8.4): what registers and digests carry."""
+"""Values of P4 types as ``p4.v1.P4Data`` (P4Runtime §8.4), which registers and digests carry."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from olafswitch.p4runtime.protocol import p4data_pb2
 
 
 def decode_integer(types: Any, spec: Any, data: Any) -> int:
-    """Return the unsigned value, as the data plane keeps it, of data of an integer or boolean type."""
+    """Return the data plane's unsigned value of data of an integer or boolean type."""
     kind, bits, signed = scalar_type(types, spec)
     got = data.WhichOneof("data")
     if got != kind:
@@ -24,7 +24,7 @@ def decode_integer(types: Any, spec: Any, data: Any) -> int:
 
 
 def encode_integer(types: Any, spec: Any, value: int) -> Any:
-    """Return the P4Data of a value as the data plane keeps it. Raises Refusal for other types."""
+    """Return the P4Data of a value of the data plane. Raises Refusal for other types."""
     kind, bits, signed = scalar_type(types, spec)
     if kind == "bool":
         return p4data_pb2.P4Data(bool=bool(value))
@@ -60,7 +60,7 @@ def _encode_fields(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
 
 
 def scalar_type(types: Any, spec: Any) -> tuple[str, int, bool]:
-    """(oneof name, width in bits, signed) of an integer or boolean type, names resolved."""
+    """Return the (oneof name, width in bits, signed) of an integer or boolean type, names resolved."""
     match spec.WhichOneof("type_spec"):
         case "bool":
             return "bool", 1, False

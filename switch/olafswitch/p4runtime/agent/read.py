@@ -1,8 +1,8 @@
 """Reads: each request of a batch selects entities, with wildcards at every level (P4Runtime §13).
 
-A read happens in two steps. Selecting copies what is read and needs the device's lock, so that the answer
-shows no write half done (P4Runtime, "Parallelism of Read and Write Requests"). Encoding takes longer, by
-far, and needs no lock: other calls are served meanwhile.
+A read happens in two steps. Selecting copies the state that is read and needs the device's lock, so that the
+answer shows no write half done (P4Runtime, "Parallelism of Read and Write Requests"). Encoding takes much
+longer and needs no lock: other calls are served meanwhile.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -119,7 +119,7 @@ def _select_entries(state: TableState, request: EntryRequest, budget: Budget) ->
 
 
 def _wanted_action(state: TableState, request: EntryRequest) -> int:
-    """Return the action id that entries are filtered by; 0 for all."""
+    """Return the id of the action by which entries are filtered; 0 for all."""
     if request.action is None:
         return 0
     if not isinstance(request.action, tuple):
@@ -152,17 +152,17 @@ def _check_idle_timeout(forwarding: Forwarding, request: EntryRequest) -> None:
 
 @dataclass(frozen=True)
 class Selection:
-    """What one request of a batch selected."""
+    """The entities that one request of a batch selected."""
 
     encoders: list[Encode]
 
     def encode_entities(self) -> Iterator[bytes]:
-        """Return each as the bytes of a ReadResponse."""
+        """Return each entity as the bytes of a ReadResponse."""
         return (encode() for encode in self.encoders)
 
 
 def select_entities(forwarding: Forwarding, entity: Any, budget: Budget) -> Selection:
-    """Return what a ``p4.v1.Entity`` of a ReadRequest selects. Raises Refusal, TooMany."""
+    """Return the entities that a ``p4.v1.Entity`` of a ReadRequest selects. Raises Refusal, TooMany."""
     kind = entity.WhichOneof("entity")
     if kind is None:
         raise invalid_argument("the request has no entity")

@@ -1,4 +1,4 @@
-"""Why the agent refuses something: one of the specification's codes and a sentence."""
+"""Refusals of the agent: one of the specification's codes and a sentence."""
 
 from enum import Enum
 

@@ -37,7 +37,7 @@ class DaemonPool(Executor):
         self._ended = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As Executor.submit. Raises RuntimeError after shutdown."""
+        """Submit as Executor.submit does. Raises RuntimeError after shutdown."""
         future: Future[Any] = Future()
         with self._lock:
             if self._ended:
@@ -52,7 +52,7 @@ class DaemonPool(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads once what was submitted is done; ``wait`` and ``cancel_futures`` are not needed."""
+        """End the threads once all submitted work is done, whatever ``wait`` and ``cancel_futures`` say."""
         with self._lock:
             if not self._ended:
                 self._ended = True
@@ -125,14 +125,14 @@ class AgentServer:
     def stop(self) -> None:
         """End every stream and call, and return once they are gone; may be called twice."""
         self._server.stop(None).wait()
-        self._pool.shutdown()  # gRPC leaves that to who made it
+        self._pool.shutdown()  # gRPC leaves this to the pool's owner
         for device in self._devices.values():
             device.close()
         for listener in self._listeners:
             listener.close()
 
     def wait(self) -> None:
-        """Return when the agent has been stopped."""
+        """Wait until the agent has been stopped."""
         self._server.wait_for_termination()
 
     def __enter__(self) -> "AgentServer":
@@ -232,7 +232,7 @@ class AgentServer:
 
 
 class _TokenGuard(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no type information
-    """Lets in calls whose metadata has ``authorization: Bearer TOKEN``."""
+    """An interceptor that admits calls whose metadata has ``authorization: Bearer TOKEN``."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -265,17 +265,17 @@ def serve_devices(
     *,
     as_bmv2: bool = False,
 ) -> AgentServer:
-    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
-    and at ``others``, each HOST:PORT of loopback without TLS.
+    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``).
 
-    With ``token``, to calls that carry it; ``as_bmv2`` elects primaries as BMv2 does. Raises BadInput for an
-    address beyond loopback without TLS, OlafError when it cannot be bound.
+    They are served at ``others``, each HOST:PORT of loopback without TLS, too. ``token`` admits only calls
+    that carry it; ``as_bmv2`` elects primaries as BMv2 does. Raises BadInput for an address beyond loopback
+    without TLS, OlafError when it cannot be bound.
     """
     return AgentServer(devices, address, tls, token, others, as_bmv2)
 
 
 def _encode_answers(entities: Iterable[bytes]) -> Iterator[bytes]:
-    """ReadResponse messages of those of one entity, each encoded when the one before has gone."""
+    """Yield ReadResponses of up to 1 MiB from those of one entity, encoded as they are sent."""
     parts: list[bytes] = []
     size = 0
     for entity in entities:

@@ -1,4 +1,4 @@
-"""The state of a pipeline while it is saved, and a device's state as updates that make it again."""
+"""The state of a pipeline while it is saved, and a device's state as updates that restore it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,11 +20,11 @@ from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 
 def _ignore_write(*_: Any, **__: Any) -> None:
-    """A write that the agent's own state remembers, and that takes no room."""
+    """Accept a write that the agent's own state remembers, and that takes no room."""
 
 
 class SavedPlane:
-    """Takes every write that a device with the program's table sizes would; counters stay where set."""
+    """A plane that takes every write that a device with the same table sizes would; it stores counters."""
 
     def __init__(self, program: ProgramInfo, replication: dp.ReplicationLimits) -> None:
         self.replication = replication
@@ -80,7 +80,7 @@ _BEFORE_TABLES = (
 
 
 def take_snapshot(forwarding: Forwarding) -> list[Any]:
-    """Updates for :func:`apply_update`, in an order in which each finds what it refers to.
+    """Return updates for :func:`apply_update`, in an order in which each finds the objects it refers to.
 
     Counters and registers that the device cannot read are not among them.
     """
@@ -109,7 +109,7 @@ def _make_update(change: int, entity: Any) -> Any:
 
 
 def _changed_elements(forwarding: Forwarding) -> Iterator[bytes]:
-    """Yield the counters, meters and registers that are not as a commit leaves them."""
+    """Yield the counters, meters and registers that differ from their state after a commit."""
     program, plane = forwarding.program, forwarding.plane
     for counter in program.counters.values():
         with suppress(Unsupported):
@@ -153,7 +153,7 @@ def _remove_unwanted(forwarding: Forwarding, state: TableState, wanted: set[Any]
 
 
 def _table_updates(forwarding: Forwarding, state: TableState) -> list[Any]:
-    """Return the table's entries and default; entries that are constant are the program's to bring."""
+    """Return the table's entries and default; constant entries come with the program."""
     table, program = state.table, forwarding.program
     entries = [
         encode.table_entry(program, table, entry, forwarding.count_of_entry(state, entry), entry.meter)

@@ -1,4 +1,4 @@
-"""The forwarding state of one device under one pipeline: what writes change and reads show."""
+"""The forwarding state of one device under one pipeline, which writes change and reads show."""
 
 import heapq
 import itertools
@@ -106,11 +106,11 @@ class TableState:
 # When entries with an idle timeout are to be checked (P4Runtime §9.1.8).
 
 SHORTEST_NS = 10_000_000
-"""An entry is not checked more often than this."""
-_MAX_STALE = 1024  # checks of entries that are gone; beyond, and twice the others, they are removed
+"""The shortest time between two checks of an entry."""
+_MAX_STALE = 1024  # checks of deleted entries; beyond this, and twice the others, they are removed
 
 _Place = tuple[int, Identity, int]
-"""Table id, identity of the key, priority."""
+"""Table id, identity of the key, and priority."""
 
 
 class Watch:
@@ -136,18 +136,18 @@ class Watch:
             self._check_at(check, state, identity, entry.priority)
 
     def forget_entry(self, state: TableState, identity: Identity, entry: StoredEntry) -> None:
-        """An entry was deleted, or has no idle timeout any more."""
+        """Forget an entry that was deleted, or has no idle timeout any more."""
         self._checks.pop((state.table.id, identity, entry.priority), None)
         if len(self._queue) > 2 * len(self._checks) + _MAX_STALE:
             self._queue = [each for each in self._queue if self._is_due(each)]
             heapq.heapify(self._queue)
 
     def next_check(self) -> int | None:
-        """Return when to ask for what has expired."""
+        """Return when to ask for expired entries; None while there is no check."""
         return self._queue[0][0] if self._queue else None
 
     def find_expired(self, plane: ForwardingPlane) -> list[tuple[TableState, StoredEntry]]:
-        """Return the entries that no packet hit for their idle timeout; their timers start again."""
+        """Return the entries that no packet hit for their idle timeout; restart their timers."""
         now = time.monotonic_ns()
         found = []
         while self._queue and self._queue[0][0] <= now:
@@ -179,17 +179,17 @@ class Watch:
 @dataclass
 class GroupState:
     members: tuple[tuple[int, int], ...]
-    """(member id, weight)."""
+    """Pairs of (member id, weight)."""
     max_size: int
     users: int = 0
-    """Table entries that point to it."""
+    """The number of table entries that point to the group."""
 
 
 @dataclass
 class MemberState:
     action: dp.ActionCall
     users: int = 0
-    """Table entries and groups that point to it."""
+    """The number of table entries and groups that point to the member."""
 
 
 @dataclass
@@ -198,18 +198,18 @@ class ProfileState:
     members: dict[int, MemberState] = field(default_factory=dict)
     groups: dict[int, GroupState] = field(default_factory=dict)
     one_shots: int = 0
-    """Table entries with an action set of their own."""
+    """The number of table entries with their own action set."""
 
 
 @dataclass(frozen=True)
 class ReplicaSet:
-    """A multicast group's or clone session's replicas, and what else a read must give back."""
+    """A multicast group's or clone session's replicas, and the message for reads."""
 
     replicas: tuple[dp.Replica, ...]
     message: bytes
-    """The MulticastGroupEntry or CloneSessionEntry as it is to be read."""
+    """The MulticastGroupEntry or CloneSessionEntry as reads return it."""
     packet_length: int = 0
-    """Bytes that a clone session keeps; 0 does not truncate."""
+    """The bytes of a packet that a clone session copies; 0 does not truncate."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class DigestConfig:
 
 
 class Forwarding:
-    """``plane`` is the device, or a SavedPlane while the pipeline is saved and not yet committed."""
+    """A forwarding state of ``plane``: the device, or a SavedPlane while the pipeline is only saved."""
 
     def __init__(self, program: ProgramInfo, config: Any, plane: dp.ForwardingPlane) -> None:
         self.program = program
@@ -242,7 +242,7 @@ class Forwarding:
         self.idle = Watch()
 
     def table_of(self, table_id: int) -> TableState:
-        """Raises Refusal for a table that the program does not have."""
+        """Return a table's state. Raises Refusal for a table that the program does not have."""
         if table_id not in self.tables:
             raise invalid_argument(f"the program has no table {table_id:#x}")
         return self.tables[table_id]
@@ -259,7 +259,7 @@ class Forwarding:
     def add_initial_entries(self, entries: Sequence[dp.InitialEntry]) -> None:
         """Remember the entries that the program declares; the data plane has them already.
 
-        Those of tables that are @hidden, which the P4Info does not have, concern no controller.
+        Entries of @hidden tables, which the P4Info does not have, concern no controller.
         """
         for each in (entry for entry in entries if entry.table_id in self.tables):
             entry = StoredEntry(each.key, each.priority, each.action, is_const=each.is_const)
@@ -280,8 +280,8 @@ def _plain_match(match: Any) -> object:
 
 
 def find_indexed(arrays: Mapping[int, Array], id: int, message: Any, what: str) -> tuple[Array, range]:
-    """Return the array with an id, and the indices that a message's ``index`` means: one, or without it
-    all."""
+    """Return the array with an id, and the indices that a message's ``index`` means: one, or all without
+    it."""
     if id not in arrays:
         raise invalid_argument(f"the program has no {what} {id:#x}")
     array = arrays[id]

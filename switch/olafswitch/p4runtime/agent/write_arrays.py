@@ -50,7 +50,7 @@ def check_counter(data: CounterData) -> CounterData:
 
 
 def _set_values(put: Callable[[int, _T], None], before: Mapping[int, _T], value: _T) -> Undo:
-    """Put a value where, by index, others are."""
+    """Put ``value`` at the indices of ``before`` and return the undo, which puts the old values back."""
 
     def put_all(values: Mapping[int, _T]) -> None:
         for index, each in values.items():

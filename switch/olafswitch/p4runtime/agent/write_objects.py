@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 def put_value(put: Callable[[_T], None], before: _T, wanted: _T) -> Undo:
-    """Put what is wanted where ``before`` is."""
+    """Put ``wanted`` in place of ``before`` and return the undo."""
     put(wanted)
     return lambda: put(before)
 
@@ -55,7 +55,7 @@ def put_value(put: Callable[[_T], None], before: _T, wanted: _T) -> Undo:
 def keep_entity(
     kept: dict[Any, _T], id: Any, wanted: _T | None, change: Callable[[_T | None, _T | None], None]
 ) -> Undo:
-    """Keep what is ``wanted`` under an id (None: nothing), after ``change(old, new)`` changed the device."""
+    """Store ``wanted`` under an id (None: remove), after ``change(old, new)`` changed the device."""
 
     def put(new: _T | None) -> None:
         change(kept.get(id), new)
@@ -74,10 +74,10 @@ def by_id(
     refusals: Callable[[Forwarding, int], tuple[str, str]],
     change: Callable[[Forwarding, int, _T | None], None] = lambda *_: None,
 ) -> Mapping[int, Apply]:
-    """Return the three updates of such entities.
+    """Return the three updates of entities of which a device has one for each id.
 
-    ``id_of`` and ``made_of`` read a message and raise Refusal; ``refusals`` says that an entity is there
-    already, and that it is not; ``change`` informs the device.
+    ``id_of`` and ``made_of`` read a message and raise Refusal; ``refusals`` returns the texts for an entity
+    that exists already and for one that does not; ``change`` informs the device.
     """
 
     def apply(type: int, forwarding: Forwarding, message: Any) -> Undo:
@@ -224,7 +224,7 @@ SESSIONS = by_id(
 
 
 def read_action(forwarding: Forwarding, state: TableState, request: ActionRequest) -> ActionSpec:
-    """Return the action of a table entry, of the form that the table's implementation asks for."""
+    """Return the action of a table entry, in the form that the table's implementation needs."""
     table = state.table
     if isinstance(request, tuple):
         if table.profile_id:
@@ -249,7 +249,7 @@ def read_action(forwarding: Forwarding, state: TableState, request: ActionReques
 
 
 def count_use(forwarding: Forwarding, table: TableInfo, action: ActionSpec, by: int) -> None:
-    """Count a table entry's pointer into the profile."""
+    """Count a table entry's reference to the profile."""
     if not table.profile_id:
         return
     profile = forwarding.profiles[table.profile_id]
@@ -266,7 +266,8 @@ def _profile_updates(
 ) -> Mapping[int, Apply]:
     """Return the three updates of a profile's members, or of its groups.
 
-    ``made_of`` reads a message, given what it replaces, and raises Refusal; ``change`` informs the device.
+    ``made_of`` reads a message, given the object it replaces, and raises Refusal; ``change`` informs the
+    device.
     """
 
     def apply(type: int, forwarding: Forwarding, message: Any) -> Undo:
@@ -364,7 +365,7 @@ def _one_shot(profile: ProfileState, state: TableState, request: Sequence[OneSho
 
 
 def _checked_size(profile: ProfileState, weights: Sequence[int]) -> int:
-    """Return a group's size, as the selector counts it, once its weights are checked."""
+    """Return a group's size, as the selector counts it, after a check of its weights."""
     if any(weight <= 0 for weight in weights):
         raise invalid_argument("a weight must be above 0")
     heaviest = profile.profile.max_member_weight

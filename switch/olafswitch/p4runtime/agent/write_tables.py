@@ -234,7 +234,7 @@ def _modify_default(forwarding: Forwarding, state: TableState, request: EntryReq
 
 
 def _check_extras(forwarding: Forwarding, state: TableState, request: EntryRequest) -> None:
-    """The direct resources and the idle timeout of a table entry."""
+    """Check the direct resources and the idle timeout of a table entry. Raises Refusal."""
     table = state.table
     if request.idle_timeout_ns:
         if not table.idle_timeout:
@@ -257,7 +257,7 @@ def _check_extras(forwarding: Forwarding, state: TableState, request: EntryReque
 
 
 def _check_idle(forwarding: Forwarding, request: EntryRequest, key: Key) -> None:
-    """A device that cannot say how long entries are idle raises Unsupported."""
+    """Raise Unsupported where the device cannot tell how long entries are idle."""
     if request.idle_timeout_ns:
         forwarding.plane.idle_ns(request.table_id, key, request.priority)
 
@@ -275,7 +275,7 @@ def _modify_direct(
     counter: CounterData | None,
     meter: MeterConfig | None,
 ) -> Undo:
-    """Set what a MODIFY says of direct resources; an unset meter goes back to its default."""
+    """Set a MODIFY's direct resources; an unset meter goes back to its default."""
     table_id, plane = state.table.id, forwarding.plane
     key, priority = (old.key, old.priority) if isinstance(old, StoredEntry) else ((), 0)
     before = plane.direct_counter(table_id, key, priority) if counter is not None else None
@@ -353,7 +353,7 @@ def plain_update(update: Any) -> Any:
 
 
 def apply_update(forwarding: Forwarding, update: Any) -> Undo:
-    """Apply what :func:`plain_update` gives. Raises Refusal, with nothing changed."""
+    """Apply an update of :func:`plain_update`. Raises Refusal, with nothing changed."""
     try:
         if isinstance(update, tuple):
             type, request = update
