@@ -1,4 +1,4 @@
-"""Environments of their own for programs whose requirements contradict this package's."""
+"""Separate environments for programs whose requirements contradict this package's."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ SHELL = Environment("p4runtime-shell", ("p4runtime-shell==0.0.6", "protobuf>=3.2
 
 
 def python(environment: Environment, progress: Callable[[str], object]) -> Path:
-    """The environment's interpreter. What is missing is installed; ``progress`` gets a line first.
+    """Return the environment's interpreter, after an installation, of which ``progress`` gets a line first.
 
     Raises OlafError when it cannot be installed.
     """

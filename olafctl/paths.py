@@ -1,4 +1,4 @@
-"""Where Olaf's own sources lie."""
+"""The place of Olaf's own sources."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ _IN_WHEEL = _PACKAGE / "sources"
 
 
 def sources() -> Path:
-    """The folder that holds ``p4src``, ``hdl``, ``templates``, ``testbeds`` and ``tests/packets``.
+    """Return the folder that holds ``p4src``, ``hdl``, ``templates``, ``testbeds`` and ``tests/packets``.
 
-    In a wheel they lie inside the package (setup.py puts them there), in a checkout next to it.
+    In a wheel they are inside the package (setup.py puts them there), in a checkout next to it.
     """
     return _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent

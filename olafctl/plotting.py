@@ -1,6 +1,6 @@
-"""What all pictures share: colours that colour-blind people distinguish, and files as PNG, SVG or PDF.
+"""Common parts of all pictures: colours that colour-blind people distinguish, and PNG, SVG or PDF files.
 
-Only what draws imports matplotlib, so that the commands without a picture start fast.
+Only code that draws imports matplotlib, so that the commands without a picture start fast.
 """
 
 from pathlib import Path
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", ":", "-.")
-"""Line styles, so that curves differ without their colours too."""
+"""Line styles, so that curves also differ without their colours."""
 
 _FORMATS = ("png", "svg", "pdf")
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """A figure of ``width`` by ``height`` inches without any window system behind it."""
+    """Return a figure of ``width`` by ``height`` inches that needs no window system."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def file_format(path: Path) -> str:
-    """``png``, ``svg`` or ``pdf``, as the file name ends. Raises BadInput for any other ending."""
+    """Return ``png``, ``svg`` or ``pdf``, as the file name ends. Raises BadInput for any other ending."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _FORMATS:
         raise BadInput(Problem("is not a picture's file name", str(path), "end it in .png, .svg or .pdf"))

@@ -1,7 +1,7 @@
-"""Words to values: whole numbers, rates, durations and addresses as people write them.
+"""Convert words to values: whole numbers, rates, durations and addresses as people write them.
 
-Each reader takes the text of a YAML scalar and raises :class:`Unreadable` with what is wrong and the
-remedy; the caller knows the place.
+Each reader takes the text of a YAML scalar and raises :class:`Unreadable` with the fault and the remedy; the
+caller knows the place.
 """
 
 import re
@@ -17,14 +17,14 @@ Reader = Callable[[str], V]
 GREATEST_BINARY32 = 3.4028234663852886e38
 _BOUND = "give versions from 0 to 65535, or off"
 _SHOWN = 60
-"""Characters of a wrong value that a message repeats."""
+"""The characters of a wrong value that a message repeats."""
 OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
 
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _DURATIONS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)")
 _DIGITS = 24
-"""No number of a testbed needs more."""
+"""The most digits of a number; no number of a testbed needs more."""
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
 _RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|(?-i:b)/s|(?-i:b)ps|bit)", re.IGNORECASE)
@@ -36,7 +36,7 @@ _RANGE = re.compile(r"([0-9]{1,6})\s*(?:-|…|\.\.)\s*([0-9]{1,6})")
 
 
 class Unreadable(Exception):
-    """A text that is not such a value: what is wrong with it, and the remedy."""
+    """A text that is not a value of this kind: the fault, and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -45,21 +45,21 @@ class Unreadable(Exception):
 
 
 def brief(text: str, length: int = _SHOWN) -> str:
-    """``text`` for a message's single line: its beginning when it is long."""
+    """Return ``text`` for a message's single line: its beginning when it is long."""
     return text if len(text) <= length else f"{text[:length]}…"
 
 
 def quoted(text: str) -> str:
-    """``text`` in quotes for a message's single line, cut when it is long."""
+    """Return ``text`` in quotes for a message's single line, cut when it is long."""
     return repr(brief(text))
 
 
 def whole(low: int, high: int) -> Reader[int]:
-    """A whole number within ``low`` … ``high``, in plain decimal or 0x hexadecimal."""
+    """Return a reader of a whole number within ``low`` … ``high``, in plain decimal or 0x hexadecimal."""
 
     def read(text: str) -> int:
         remedy = f"give a number from {low} to {high}"
-        # Neither 010, which is eight to some, nor 1_0 nor other scripts' digits.
+        # This refuses 010, which is eight to some programs, 1_0, and other scripts' digits.
         if _WHOLE.fullmatch(text) is None:
             raise Unreadable(f"{quoted(text)} is not a whole number", remedy)
         if len(text) > _DIGITS:
@@ -73,7 +73,7 @@ def whole(low: int, high: int) -> Reader[int]:
 
 
 def power_of_two(high: int) -> Reader[int]:
-    """A power of two up to ``high``."""
+    """Return a reader of a power of two up to ``high``."""
 
     def read(text: str) -> int:
         value = whole(1, high)(text)
@@ -86,7 +86,7 @@ def power_of_two(high: int) -> Reader[int]:
 
 
 def rate(low: int, high: int) -> Reader[int | None]:
-    """A rate such as ``40 Gb/s``, in bit/s and within ``low`` … ``high``; ``off`` is None."""
+    """Return a reader of a rate such as ``40 Gb/s``, in bit/s within ``low`` … ``high``; ``off`` is None."""
     remedy = f"give a rate such as 40 Gb/s, from {low // 10**3} kb/s to {high // 10**9} Gb/s, or off"
 
     def read(text: str) -> int | None:
@@ -104,7 +104,7 @@ def rate(low: int, high: int) -> Reader[int | None]:
 
 
 def duration(low: int, high: int) -> Reader[int]:
-    """A duration such as ``1 ms``, in ns and within ``low`` … ``high``."""
+    """Return a reader of a duration such as ``1 ms``, in ns within ``low`` … ``high``."""
     remedy = f"give a duration such as 1 ms, from {low} ns to {high // 10**8 / 10} s"
 
     def read(text: str) -> int:
@@ -120,7 +120,7 @@ def duration(low: int, high: int) -> Reader[int]:
 
 
 def percentage(text: str) -> float:
-    """``1 %`` as a fraction, 0 … 1."""
+    """Return ``1 %`` as a fraction, 0 … 1. Raises Unreadable."""
     remedy = "give a percentage from 0 % to 100 %, such as 0.1 %"
     match = _PERCENTAGE.fullmatch(text)
     if match is None:
@@ -132,7 +132,7 @@ def percentage(text: str) -> float:
 
 
 def threshold(text: str) -> float | None:
-    """A number of at least 0 that a binary32 can hold; ``off`` is None."""
+    """Return a number of at least 0 that a binary32 can hold; ``off`` is None. Raises Unreadable."""
     remedy = "give a number of at least 0, or off"
     if text.lower() in OFF:
         return None
@@ -145,7 +145,7 @@ def threshold(text: str) -> float | None:
 
 
 def bound(text: str) -> int | None:
-    """A staleness in versions, 0 … 65535; ``off`` is None."""
+    """Return a staleness in versions, 0 … 65535; ``off`` is None. Raises Unreadable."""
     if text.lower() in OFF:
         return None
     if not text.isascii() or not text.isdigit():
@@ -156,7 +156,7 @@ def bound(text: str) -> int | None:
 
 
 def root(text: str) -> float | None:
-    """v of weights δ^(-1/v), at least 1; ``off`` is None."""
+    """Return v of weights δ^(-1/v), at least 1; ``off`` is None. Raises Unreadable."""
     remedy = "give a number from 1 to 1000, such as 3 for δ^(-1/3), or off"
     if text.lower() in OFF:
         return None
@@ -168,7 +168,7 @@ def root(text: str) -> float | None:
 
 
 def choice(kind: type[E], *but: E) -> Reader[E]:
-    """One of an enumeration's values, ``but`` these."""
+    """Return a reader of an enumeration's values without those in ``but``."""
     known = [member.value for member in kind if member not in but]
 
     def read(text: str) -> E:
@@ -180,7 +180,7 @@ def choice(kind: type[E], *but: E) -> Reader[E]:
 
 
 def one_of(known: list[str]) -> Reader[str]:
-    """One of some words."""
+    """Return a reader of one of the ``known`` words."""
 
     def read(text: str) -> str:
         if text not in known:
@@ -191,7 +191,7 @@ def one_of(known: list[str]) -> Reader[str]:
 
 
 def name(text: str) -> str:
-    """A name of up to 40 letters, digits, dots, dashes and underscores."""
+    """Return a name of up to 40 letters, digits, dots, dashes and underscores. Raises Unreadable."""
     if _NAME.fullmatch(text) is None:
         raise Unreadable(
             f"{quoted(text)} is not a name",
@@ -201,7 +201,7 @@ def name(text: str) -> str:
 
 
 def mac(text: str) -> str:
-    """A unicast MAC address, in lower case with colons."""
+    """Return a unicast MAC address, in lower case with colons. Raises Unreadable."""
     if _MAC.fullmatch(text) is None:
         raise Unreadable(f"{quoted(text)} is not a MAC address", "write six bytes such as 02:00:0a:00:00:01")
     value = text.lower().replace("-", ":")
@@ -213,7 +213,7 @@ def mac(text: str) -> str:
 
 
 def ipv4(text: str) -> IPv4Address:
-    """A unicast IPv4 address that a host can have."""
+    """Return a unicast IPv4 address that a host can have. Raises Unreadable."""
     try:
         value = IPv4Address(text)
     except AddressValueError:
@@ -224,13 +224,13 @@ def ipv4(text: str) -> IPv4Address:
 
 
 def is_host(address: IPv4Address) -> bool:
-    """Whether a host on a wire can have ``address``."""
+    """Return whether a host on a wire can have ``address``."""
     special = address.is_multicast or address.is_unspecified or address.is_loopback
     return not special and int(address) != 0xFFFFFFFF
 
 
 def network(text: str) -> IPv4Network:
-    """An IPv4 prefix without host bits."""
+    """Return an IPv4 prefix without host bits. Raises Unreadable."""
     try:
         return IPv4Network(text)
     except (AddressValueError, NetmaskValueError):
@@ -241,7 +241,7 @@ def network(text: str) -> IPv4Network:
 
 
 def span(text: str, low: int, high: int) -> range:
-    """``4`` or ``2-9`` as a range, both ends included and within ``low`` … ``high``."""
+    """Return ``4`` or ``2-9`` as a range with both ends, within ``low`` … ``high``. Raises Unreadable."""
     match = _RANGE.fullmatch(text)
     bounds = (match[1], match[2]) if match else (text, text)
     first, last = (whole(low, high)(bound) for bound in bounds)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def _environment(folder: Path) -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # What is rendered is P4 and Verilog, never HTML.
+    # The rendered files are P4 and Verilog, never HTML.
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
@@ -26,10 +26,10 @@ def _environment(folder: Path) -> "Environment":
 
 
 def fill(template: str, /, **values: Any) -> str:
-    """The template of that name below ``templates/``, filled with ``values``."""
+    """Return the template of that name below ``templates/``, filled with ``values``."""
     return fill_in(paths.sources() / "templates", template, **values)
 
 
 def fill_in(folder: Path, template: str, /, **values: Any) -> str:
-    """The template of that name below ``folder``, filled with ``values``."""
+    """Return the template of that name below ``folder``, filled with ``values``."""
     return _environment(folder).get_template(template).render(**values)

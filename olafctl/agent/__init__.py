@@ -1,2 +1,1 @@
-"""A machine's agent: it builds, starts, finds and ends the engines of this machine for a controller
-elsewhere."""
+"""A machine's agent: it builds, starts, finds and ends the machine's engines for a controller elsewhere."""

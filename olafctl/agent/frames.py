@@ -1,4 +1,4 @@
-"""Frames of front ports here, and lines of logs, as streams."""
+"""Stream frames of front ports of this machine, and lines of logs."""
 
 import select
 import socket
@@ -18,11 +18,11 @@ from olafswitch.ports.capture import FrameListener
 from olafswitch.ports.host import HostPort
 
 _LOOK_AGAIN = 0.5
-"""Seconds after which it is looked whether the caller is still there, where nothing wakes."""
+"""The seconds between two checks whether the caller is still there, where no event wakes the thread."""
 
 
 def exchange_frames(port: HostPort, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-    """Send what the caller sends; first an empty frame, then what arrives. Raises OlafError."""
+    """Send the caller's frames; yield an empty frame first, then the port's frames. Raises OlafError."""
 
     def send() -> None:
         with suppress(grpc.RpcError, OlafError):
@@ -38,7 +38,7 @@ def exchange_frames(port: HostPort, requests: Iterator[bytes], context: Any) -> 
 
 
 def capture_frames(listener: FrameListener, context: Any) -> Iterator[bytes]:
-    """First an empty message: the port is listened at. Then each frame behind its :data:`SEEN`."""
+    """Yield an empty message once the listener is open, then each frame behind its :data:`SEEN`."""
     ended, ending = socket.socketpair()
     with closing(listener), ended, ending:
         yield b""

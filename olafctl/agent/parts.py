@@ -1,7 +1,7 @@
-"""What a machine's agent does for a deployment: its share of the testbed, in a folder of the agent's own.
+"""The work of a machine's agent for a deployment: its share of the testbed, in the agent's own folder.
 
-The folder says what was started, as a deployment's does. Nothing else is kept: what runs is looked for each
-time.
+The folder records what was started, as a deployment's folder does. Nothing else is stored: running processes
+are looked up each time.
 """
 
 import base64
@@ -65,7 +65,7 @@ class Part:
     name: str
 
     def __post_init__(self) -> None:
-        """Raises BadInput for what is no deployment's name, such as a path."""
+        """Raise BadInput for a name that no deployment can have, such as a path."""
         try:
             quantities.name(self.name)
         except quantities.Unreadable:
@@ -76,7 +76,7 @@ class Part:
         return agent_home() / self.name
 
     def find_problems(self, testbed: str, machine: str) -> list[Json]:
-        """Return why it could not start here."""
+        """Return the problems that prevent a start of the share here."""
         bed = self._load_share(testbed, machine)
         try:
             found = list(target_of(bed).problems(bed, self.folder))
@@ -88,20 +88,20 @@ class Part:
         ]
 
     def prepare_build(self, testbed: str, machine: str, progress: Progress) -> Json:
-        """Build it, unless that was done. Raises OlafError."""
+        """Build the share, unless that was done. Raises OlafError."""
         build = prepare_testbed(self._load_share(testbed, machine), self.folder, progress).build
         return {"key": build.key, "fresh": build.fresh}
 
     def foresee_start(self, testbed: str, machine: str) -> list[str] | None:
-        """Return how the front ports of what runs would change, as lines of a diff; None where its engines
+        """Return the changes of the running share's front ports as lines of a diff; None where its engines
         would start again. Raises OlafError."""
         wanted = prepare_testbed(self._load_share(testbed, machine), self.folder, lambda _: None)
         running = find_reusable(wanted, Store(self.folder), partial(share_of, machine=machine))
         return None if running is None else list(list_rewiring(wanted, running))
 
     def start_engines(self, testbed: str, machine: str, progress: Progress) -> Json:
-        """Bring it up in place of what runs; what fits is left as it is, and
-        ``started`` is false then. Raises OlafError."""
+        """Start the share in place of the running one; what fits is left as it is, and ``started`` is false
+        then. Raises OlafError."""
         bed = self._load_share(testbed, machine)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with hold_lock(self.folder, CHANGE):
@@ -121,17 +121,17 @@ class Part:
             return {**self._describe_running(running), "started": fresh}
 
     def find_running(self) -> Json | None:
-        """Return what runs, and how its processes are; None where nothing was ever started."""
+        """Return what runs, and the state of its processes; None where nothing was ever started."""
         running = self.running()
         return None if running is None and not self.folder.exists() else self._describe_running(running)
 
     def find_deployed(self) -> Json | None:
-        """Return the whole testbed that this is a share of; None where nothing was ever started."""
+        """Return the whole testbed of which this is a share; None where nothing was ever started."""
         record = Store(self.folder).record(RecordRole.RUNNING)
         return None if record is None else {"testbed": record.testbed}
 
     def running(self) -> Running | None:
-        """Return what runs, if it answers."""
+        """Return the running target, if it answers."""
         with suppress(OlafError):
             record = Store(self.folder).record(RecordRole.RUNNING)
             if record is not None and not processes.list_stopped(self.folder):
@@ -140,7 +140,7 @@ class Part:
         return None
 
     def stop_engines(self) -> None:
-        """End it, and remove everything of it. Raises OlafError."""
+        """End the share, and remove everything of it. Raises OlafError."""
         if not self.folder.exists():
             return
         with hold_lock(self.folder, CHANGE):
@@ -149,8 +149,8 @@ class Part:
             shutil.rmtree(self.folder)
 
     def change_hosts(self, network: Json | None, dry: bool) -> Json:
-        """Make those hosts of ``network`` that are behind ports here, or take all away: what changed, or
-        (``dry``) would, as lines of a diff, and the names of those that are here. Raises OlafError."""
+        """Make those hosts of ``network`` that are behind ports here, or remove all. Return what changed, or
+        (``dry``) would change, as lines of a diff, and the names of the hosts here. Raises OlafError."""
         if network is None:
             changed = deployed.plan_removal(self.folder) if dry else deployed.take_away(self.folder)
             return {"lines": list(changed.lines()), "names": []}
@@ -166,7 +166,7 @@ class Part:
         (deployed.pause_hosts if paused else deployed.connect_hosts)(self.folder)
 
     def ask_process(self, request: Json, *, reads: bool) -> Any:
-        """Return the answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
+        """Return the answer of the share's process; ``reads`` refuses changes. Raises OlafError."""
         fields = dict(request)
         name = str(fields.pop("do", ""))
         if reads and name not in READS:
@@ -178,7 +178,7 @@ class Part:
         return ask_process(self.folder / SOCKET, name, **fields)
 
     def read_pipeline(self, digest: str) -> str:
-        """Return a P4Info or device_config of what runs, by its digest. Raises BadInput."""
+        """Return a P4Info or device_config of the running share, by its digest. Raises BadInput."""
         running = self.running()
         for device in running.devices if running else ():
             for path in (device.p4info, device.config):
@@ -196,14 +196,14 @@ class Part:
         ]
 
     def address_of(self, device: int) -> str:
-        """Return where a device's P4Runtime is. Raises BadInput."""
+        """Return the address of a device's P4Runtime. Raises BadInput."""
         for each in ask_process(self.folder / SOCKET, "devices"):
             if each["device_id"] == device:
                 return str(each["address"])
         raise BadInput(Problem(f"device {device} does not run", self.name))
 
     def _load_share(self, testbed: str, machine: str) -> Testbed:
-        """Checked as any testbed; its relative paths are below this folder. Raises BadInput."""
+        """Return the share of a checked testbed; relative paths are below this folder. Raises BadInput."""
         bed = testbeds.load_testbed(self.folder / f"{machine}.yaml", testbed)
         if bed.name != self.name:
             raise BadInput(Problem(f"is the testbed of {bed.name}", self.name))
@@ -218,8 +218,8 @@ class Part:
         )
 
     def _describe_running(self, running: Running | None) -> Json:
-        """``devices``, each with its pipeline's digests; ``queues`` by the names that the process knows;
-        ``attachments``; how its processes are."""
+        """Return ``devices``, each with its pipeline's digests, ``queues`` by the names that the process
+        knows, ``attachments``, and the state of the processes."""
         devices: list[Json] = []
         with suppress(FileNotFoundError):  # a start was interrupted: the next one copies them again
             devices = [
@@ -255,7 +255,7 @@ def known_deployments() -> Sequence[str]:
 
 
 def describe_agent() -> Json:
-    """This machine and its agent."""
+    """Return a description of this machine and its agent."""
     return {
         "version": __version__,
         "deployments": list(islice(known_deployments(), 1000)),
@@ -265,7 +265,7 @@ def describe_agent() -> Json:
 
 
 def _short_cables(bed: Testbed) -> Sequence[Problem]:
-    """Return the interfaces between engines that take no frame of a whole slot."""
+    """Return a problem for each interface between engines that cannot take a frame of a whole slot."""
     longest = max(engine.beats for engine in bed.engines) * BEAT_BYTES
     found = []
     for port in bed.ports:

@@ -1,4 +1,4 @@
-"""A program as a host here, for a caller elsewhere: its streams and signals, and how it ends."""
+"""Run a program as a host of this machine, for a caller elsewhere: its streams, signals and exit."""
 
 import os
 import signal
@@ -19,14 +19,14 @@ from olafctl.machines.programs import ENDED, ERRORS, INPUT, INPUT_ENDS, OUTPUT, 
 from olafswitch.errors import MissingTool
 
 _WAITING = 64
-"""Pieces of output that wait for the caller."""
+"""The pieces of output that may wait for the caller."""
 _PATIENCE = 5.0
 """Seconds between SIGTERM and SIGKILL for a program whose caller is gone."""
 _Said = Queue[bytes | None]
 
 
 def run_program(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-    """Run what the first request asks for; the caller's end is the program's. Raises OlafError."""
+    """Run the program of the first request; it ends when its caller is gone. Raises OlafError."""
     asked = parse_request("Exec", next(requests, b""))
     try:
         line, environment = programs.host_command(state, asked["host"], asked["line"])
@@ -55,7 +55,7 @@ def run_program(state: Path, requests: Iterator[bytes], context: Any) -> Iterato
         yield ENDED + str(program.wait()).encode()
     finally:
         _end_program(program)
-        while left:  # who reads its output waits for room
+        while left:  # the thread that reads the output waits for room
             left -= said.get() is None
 
 

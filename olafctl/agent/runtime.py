@@ -1,4 +1,4 @@
-"""P4Runtime of a device here, forwarded as it is."""
+"""Forward P4Runtime of a device of this machine unchanged."""
 
 import os
 import threading
@@ -27,16 +27,16 @@ _OPTIONS = [
 ]
 
 _PROGRAMS = 16
-"""Calls at once of a program here."""
+"""The most calls at once of a program here."""
 _ENDLESS = 1e6
-"""Seconds: gRPC says of a call without a deadline that it has centuries left."""
+"""The seconds from which on a call has no deadline: gRPC gives such a call centuries."""
 
 
 def forward_call(
     address: str, method: str, requests: Iterator[bytes], context: Any, access: Access | None = None
 ) -> Iterator[bytes]:
     """Yield the answers of the device at ``address``, through TLS with ``access``; the call fails as the
-    device's does."""
+    device's call fails."""
     metadata: tuple[tuple[str, str], ...] = ()
     if access is None:
         channel = _CHANNELS.channel_to(address)
@@ -60,8 +60,7 @@ def forward_call(
 
 
 class _Channels:
-    """To the engines here; one that started again has a new one, which need not wait until it is tried
-    again."""
+    """Channels to the engines here; a restarted engine gets a new channel, which connects without a delay."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -83,7 +82,7 @@ class _Channels:
 
 
 def _socket_identity(address: str) -> tuple[int, int]:
-    """Return what distinguishes an engine's socket from the one before it at this address."""
+    """Return what distinguishes an engine's socket from an earlier socket at this address."""
     if (path := addresses.socket_of(address)) is not None:
         with suppress(OSError):
             found = path.stat()
@@ -101,7 +100,7 @@ def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the requests of a client that changes nothing. Raises OlafError at the first that would."""
+    """Yield the requests of a client that changes nothing. Raises OlafError at the first change."""
     for data in requests:
         if method.endswith("/StreamChannel"):
             try:
@@ -116,7 +115,7 @@ def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def serve_device_here(device: TargetDevice) -> Iterator[str]:
-    """The address of a UNIX socket that leads to ``device``, for programs that show no certificate."""
+    """Yield the address of a UNIX socket that leads to ``device``, for programs that show no certificate."""
 
     def handler(name: str) -> Any:
         forward = partial(forward_call, device.address, f"/{SERVICE}/{name}", access=device.access)

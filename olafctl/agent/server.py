@@ -42,40 +42,40 @@ from olafswitch.p4runtime.protocol import METHODS
 from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 
 _THREADS = 512
-"""Each stream has one: two devices an engine, and some controllers of each."""
+"""The most streams, each with a thread: two devices an engine, and some controllers of each."""
 _RESERVED = 128
-"""Threads for callers that are no readers."""
+"""Threads for callers that are not readers."""
 _CALLS_EACH = {CertificateRole.READER: 64, CertificateRole.CONTROLLER: 320, CertificateRole.OPERATOR: 320}
-"""Calls that one certificate may have open, by its role."""
+"""The most calls that one certificate may have open, by its role."""
 _OPTIONS = (
     *KEEPALIVE,
     ("grpc.max_receive_message_length", LONGEST),
     ("grpc.max_send_message_length", LONGEST),
     ("grpc.max_metadata_size", 32 << 20),
     ("grpc.absolute_max_metadata_size", 32 << 20),
-    # Clients look every 10 s whether the cable is cut.
+    # Clients check every 10 s whether the cable is cut.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
-    # On a busy machine such looks come late, and several at once.
+    # On a busy machine such checks come late, and several at once.
     ("grpc.http2.max_ping_strikes", 0),
 )
 _CHANGES = ("Problems", "Foresee", "Prepare", "Start")
-"""What an agent of another version refuses."""
+"""The calls that an agent of another version refuses."""
 _Handle = Callable[[Any, Any], Iterator[bytes]]
 _Say = Callable[[str, Any], None]
 _log = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves until :meth:`close`. Only certificates of the authority in ``tls`` connect."""
+    """A server that runs until :meth:`close`. Only certificates of the authority in ``tls`` connect."""
 
     def __init__(self, address: str, tls: Tls) -> None:
-        """Raises OlafError when ``address`` cannot be used."""
+        """Start the server. Raises OlafError when ``address`` cannot be used."""
         addresses.check_form(address)
         if tls.client_ca is None or addresses.socket_of(address) is not None:
             raise BadInput(Problem("an agent listens at HOST:PORT, with a client authority for TLS", address))
-        os.umask(0o077)  # what is made for a deployment is this user's alone
+        os.umask(0o077)  # files of a deployment are this user's alone
         self._quota = CallQuota(_THREADS, _RESERVED, _CALLS_EACH)
-        # What is refused for the quota has a thread, too, for a moment.
+        # A call that is refused for the quota has a thread, too, for a moment.
         self._server = grpc.server(ThreadPoolExecutor(_THREADS + _RESERVED, "agent"), options=_OPTIONS)
         own = {name: self._handler_of(name, role, self._handle_call(name)) for name, role in CALLS.items()}
         own |= {
@@ -95,11 +95,11 @@ class Server:
         self._server.start()
 
     def close(self) -> None:
-        """Refuse new calls and end those under way; engines go on."""
+        """Refuse new calls and end running calls; engines go on."""
         self._server.stop(1.0).wait()
 
     def _handler_of(self, name: str, needed: CertificateRole, handle: _Handle) -> Any:
-        """Return how gRPC calls ``name``, which a caller may who has the role that is ``needed``."""
+        """Return gRPC's handler of the call ``name``, which needs the role ``needed``."""
 
         def guarded(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             try:
@@ -235,7 +235,7 @@ def _first_request(requests: Iterator[bytes], name: str) -> bytes:
 
 
 def _report_steps(work: Callable[[_Say], Any]) -> Iterator[bytes]:
-    """Yield what ``work`` gives, and what it says before, each of a kind."""
+    """Yield the steps that ``work`` reports, and then its result, each as its own kind of message."""
     from queue import Queue
 
     lines: Queue[bytes | None] = Queue()
@@ -249,7 +249,7 @@ def _report_steps(work: Callable[[_Say], Any]) -> Iterator[bytes]:
         finally:
             lines.put(None)
 
-    # Goes on when the caller goes: what is begun ends whole.
+    # The thread goes on when the caller goes: work that has begun is completed.
     thread = threading.Thread(target=run_steps, name="work")
     thread.start()
     yield from iter(lines.get, None)

@@ -1,4 +1,4 @@
-"""``olafctl agent``: the agent of a machine, its cards included."""
+"""``olafctl agent``: the agent of a machine, with its cards."""
 
 import sys
 from pathlib import Path

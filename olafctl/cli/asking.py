@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 _Command = Callable[..., Any]
 _Decorator = Callable[[_Command], Any]
 Call = Callable[..., Any]
-"""Calls the daemon, or what stands for it, by a call's name and the fields of its request."""
+"""Calls the daemon, or its local replacement, with a call's name and the fields of its request."""
 Caller = Union[DaemonClient, "LocalClient"]
-"""Makes calls: on a daemon, or in this process."""
+"""A caller of a daemon, or of this process."""
 
 
 def connection_options(command: _Command) -> _Command:
-    """Return the options ``--daemon`` and ``--deployment``; the verb is given ``client`` and
-    ``deployment``."""
+    """Add the options ``--daemon`` and ``--deployment``; the verb gets ``client`` and ``deployment``."""
 
     @click.option(
         "--daemon",
@@ -54,10 +53,10 @@ def add_verb(
     name: str | None = None,
     text: Callable[[Any], str] | None = None,
 ) -> _Decorator:
-    """Return a verb of ``group`` with these parameters and those of every verb that talks to the daemon.
+    """Return a decorator for a verb of ``group`` with these parameters and those of each verb of the daemon.
 
-    It is given ``call``, which calls the daemon about the deployment, and prints the message that it returns:
-    as JSON, which ``json_help`` describes, else as ``text`` has it, by default all of its fields.
+    The verb gets ``call``, which calls the daemon about the deployment. The message that it returns is
+    printed: as JSON, which ``json_help`` describes, else as ``text`` formats it (by default, all fields).
     """
 
     def verb(command: _Command) -> click.Command:
@@ -80,8 +79,7 @@ def add_verb(
 
 @contextmanager
 def reach_deployment(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
-    """Yield a caller for a deployment, and its name. It calls the daemon, or acts in this process without
-    one.
+    """Yield a caller for a deployment, and its name; without a daemon the caller acts in this process.
 
     Raises OlafError.
     """
@@ -97,7 +95,7 @@ def reach_deployment(address: str | None, deployment: str) -> Iterator[tuple[Cal
 
 
 def etcd_options(command: _Command) -> _Command:
-    """Return the options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
+    """Add the options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
     command = click.option(
         "--etcd-certs",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -108,8 +106,8 @@ def etcd_options(command: _Command) -> _Command:
 
 
 def as_dict(message: Any) -> dict[str, Any]:
-    """Return a message as JSON has it, every field of its own included; a cluster's mode and reward rule
-    are None where each engine's own count."""
+    """Return a message as JSON, with every field; a cluster's mode and reward rule are None where each
+    engine's own apply."""
     shown: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
@@ -118,7 +116,7 @@ def as_dict(message: Any) -> dict[str, Any]:
 
 
 def _complete_fields(shown: Any) -> None:
-    """Write enumerations in lower case, and what is absent as None, in a message and in those within it."""
+    """Write enumerations in lower case, and absent fields as None, in a message and those inside it."""
     for value in shown.values() if isinstance(shown, dict) else shown:
         if isinstance(value, dict | list):
             _complete_fields(value)
@@ -141,7 +139,7 @@ def mode_of(cluster: dict[str, Any]) -> str:
 
 
 def describe_row(row: dict[str, Any]) -> str:
-    """Return a message's fields on one line, without what is empty or off."""
+    """Return a message's fields on one line, without fields that are empty or off."""
     off = ("values", "threshold", "period", "lease", "worker_id")
     return ", ".join(
         name if value is True else f"{name} {value}"

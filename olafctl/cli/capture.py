@@ -57,7 +57,7 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
 
 @contextmanager
 def _describe_written(file: str) -> Iterator[Callable[[bytes], None]]:
-    """Writes to FILE at once, so that a reader sees each frame as it comes."""
+    """Yield a function that writes to FILE at once, so that a reader sees each frame as it comes."""
     from olafswitch.errors import OlafError, Problem
 
     try:

@@ -244,7 +244,7 @@ def _read_mode(name: str | None) -> int | None:
 
 
 def _read_reward(text: str | None, off: str) -> dict[str, Any]:
-    """Return the fields that ask for a reward rule; ``off`` names the field for no rule."""
+    """Return the fields of a reward rule in a request; ``off`` names the field for no rule."""
     if text is None:
         return {}
     threshold = numbers.read_quantity("THRESHOLD", text, quantities.threshold)

@@ -110,7 +110,7 @@ def command(
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
     place = listen or default_address()
     web = f"127.0.0.1:{web}" if web.isdigit() else web
-    # Before anything is deployed.
+    # This is checked before anything is deployed.
     if audit_log is not None and not audit_log.absolute().parent.is_dir():
         what = f"folder {audit_log.absolute().parent} does not exist"
         raise BadInput(Problem(what, "--audit-log", "make it, or name another file"))

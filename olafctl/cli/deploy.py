@@ -114,7 +114,7 @@ def command(
 
 
 def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
-    """Wait for machines, and say what is cut off without some. Raises BadInput."""
+    """Wait for machines, and report what is cut off without some. Raises BadInput."""
     from olafctl.machines import everywhere
     from olafctl.testbed.machines import without_machines
     from olafswitch.errors import BadInput, Problem

@@ -52,7 +52,7 @@ def _destroy_deployment(deployment: str | None, everything: bool, as_json: bool)
         except OlafError as error:
             if not everything:
                 raise
-            problems.extend(error.problems)  # the others go even where one stays
+            problems.extend(error.problems)  # the others are removed even where one remains
             continue
         done.append(chosen.folder.name)
         if not as_json:

@@ -1,4 +1,4 @@
-"""``olafctl exec``: a program in a host's network namespace."""
+"""``olafctl exec``: run a program in a host's network namespace."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from olafctl.cli import names, naming
 
 class _Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Options may stand behind HOST, too: they are moved before it, where click looks for them."""
+        """Parse options behind HOST, too: they are moved before it, where click looks for them."""
         if args and not args[0].startswith("-"):
             end = 1
             while end < len(args) and args[end].startswith("-") and args[end] != "--":
@@ -46,6 +46,6 @@ def command(context: click.Context, deployment: str | None, host: str, program: 
     if (testbed := recorded_testbed(store)).machines:
         context.exit(execute_program(distant.machine_of(testbed, host), host, line))
     argv, environment = programs.host_command(store.folder, host, line)
-    # Python ignores it, and a program would inherit that.
+    # Python ignores this signal, and a program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execvpe(argv[0], argv, environment)

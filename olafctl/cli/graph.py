@@ -73,7 +73,7 @@ def command(
 
 
 def _find_testbed(name: str | None) -> tuple["Testbed", "Running | None"]:
-    """Return what is deployed by that name. Raises BadInput."""
+    """Return the deployed testbed of that name, and its running target. Raises BadInput."""
     from olafctl.control.deploy import find_deployment
     from olafctl.control.store import pick_store
 
@@ -82,7 +82,7 @@ def _find_testbed(name: str | None) -> tuple["Testbed", "Running | None"]:
 
 
 def _draw_tree(place: str) -> tuple["Testbed", "Running | None"]:
-    """Return the testbed at ``place``, as it is deployed where it is. Raises BadInput."""
+    """Return the testbed at ``place``, with its running target where it is deployed. Raises BadInput."""
     from olafctl.control.store import all_names
     from olafctl.targets import testbeds
 
@@ -91,7 +91,7 @@ def _draw_tree(place: str) -> tuple["Testbed", "Running | None"]:
 
 
 def _measure_rates(running: "Running", seconds: float) -> tuple[Mapping[int, "Rates"], Mapping[str, int]]:
-    """Rates by port, and each queue's occupancy."""
+    """Return rates by port, and each queue's occupancy."""
     from olafctl.testbed.graph.tree import count_rates
 
     begin, before = time.monotonic(), _read_counts(running)

@@ -62,5 +62,5 @@ def command(
 
 
 def _testbed_name(stem: str) -> str:
-    """Return a testbed's name made of a file's."""
+    """Return a testbed's name made from a file's."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "testbed"

@@ -1,4 +1,4 @@
-"""``olafctl logs``: what the processes of a deployment say."""
+"""``olafctl logs``: the output of a deployment's processes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The ``olafctl`` command: its verbs, and those that other distributions add."""
+"""The ``olafctl`` command: its verbs, and those of other distributions."""
 
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -14,18 +14,18 @@ from olafswitch.errors import MissingTool, Problem
 _GROUP = "olaf.verbs"
 """Entry points of other distributions: a section of the help, and its package of verbs."""
 _LABORATORY = ("demo",)
-"""Its verbs here, to say what to install."""
+"""The laboratory's verbs that are named here, to say what to install."""
 _OTHERS_WORDS = {
     **dict.fromkeys(("apply", "run", "start", "up"), "deploy"),
     **dict.fromkeys(("check", "diff", "plan", "validate"), "deploy --dry-run"),
     **dict.fromkeys(("delete", "down", "remove", "stop"), "destroy"),
     **dict.fromkeys(("list", "ls", "ps", "show"), "status"),
 }
-"""What other tools call our verbs: only named in an error, for there is one word for each here."""
+"""Other tools' names of our verbs: only an error names them, as each verb has one word here."""
 
 
 class Verbs(VerbGroup):
-    """The product's verbs first, then those that other distributions add."""
+    """The product's verbs, then those that other distributions add."""
 
     not_verbs = frozenset({"asking", "main", "names", "naming", "numbers", "secret"})
 

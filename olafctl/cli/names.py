@@ -1,4 +1,4 @@
-"""Names of what is deployed, for the shell to complete."""
+"""Names of deployed objects, for the shell to complete."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +10,7 @@ from olafswitch.errors import OlafError
 
 
 def complete_hosts(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Hosts of the deployment whose names begin so; none where they have no namespaces."""
+    """Return the deployment's hosts whose names begin with ``begun``; none where they have no namespaces."""
     from olafctl.control.hosts import deployed
     from olafctl.control.store import pick_store
 
@@ -21,7 +21,7 @@ def complete_hosts(context: click.Context, argument: click.Parameter, begun: str
 
 
 def complete_ports(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Front ports of the deployment whose names begin so."""
+    """Return the deployment's front ports whose names begin with ``begun``."""
     from olafctl.control.deploy import recorded_testbed
     from olafctl.control.store import pick_store
 
@@ -32,12 +32,12 @@ def complete_ports(context: click.Context, argument: click.Parameter, begun: str
 
 
 def complete_clusters(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Clusters whose names begin so."""
+    """Return the clusters whose names begin with ``begun``."""
     return filter_names(begun, _list_names("clusters"))
 
 
 def complete_workers(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Workers whose names begin so."""
+    """Return the workers whose names begin with ``begun``."""
     return filter_names(begun, _list_names("workers"))
 
 

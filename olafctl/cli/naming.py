@@ -1,4 +1,4 @@
-"""How every verb that is about a deployment lets it be named."""
+"""The naming of a deployment, which all verbs about one share."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import click
 
 
 def deployment_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the option ``--deployment`` of every verb that is about one."""
+    """Add the option ``--deployment`` of every verb about a deployment."""
     return click.option(
         "-d", "--deployment", metavar="NAME", shell_complete=complete_deployments,
         help="The deployment, when there are several.",
@@ -15,12 +15,12 @@ def deployment_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def complete_deployments(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Deployments whose names begin so."""
+    """Return the deployments whose names begin with ``begun``."""
     from olafctl.control.store import all_names
 
     return filter_names(begun, all_names())
 
 
 def filter_names(begun: str, names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that begin so, sorted."""
+    """Return the ``names`` that begin with ``begun``, sorted."""
     return sorted(name for name in names if name.startswith(begun))

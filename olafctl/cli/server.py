@@ -172,7 +172,7 @@ def command(
 
 
 def _read_membership(bed: "Testbed") -> tuple["Testbed", str | None]:
-    """Return the testbed with the membership that a daemon keeps of it, and where that is; None without a
+    """Return the testbed with the membership that a daemon keeps, and the daemon's address; None without a
     daemon."""
     from olafctl.control.store import folder_of
     from olafctl.daemon.keeping import kept_by, open_keeper
@@ -184,7 +184,7 @@ def _read_membership(bed: "Testbed") -> tuple["Testbed", str | None]:
 
 
 def _send_reports(daemon: str, deployment: str, server: "ParameterServer") -> None:
-    """The daemon shows it; without one that answers it is in the report alone."""
+    """Report ages to the daemon, which shows them; without a daemon only the report has them."""
     from olafctl.control import serving
     from olafctl.daemon.api.client import DaemonClient
     from olafswitch.errors import OlafError

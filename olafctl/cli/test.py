@@ -17,7 +17,7 @@ from olafswitch.console.output import json_option, print_json
 _USAGE_ERROR = 4
 _NO_TESTS_RAN = 5
 _OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
-"""What JUnit calls anything but a pass, and what we call it."""
+"""JUnit's words for outcomes other than a pass, and ours."""
 
 
 @click.command()
@@ -56,7 +56,7 @@ def command(
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
-    # Its settings are those of the project's own tests, which may name a plugin that is not installed.
+    # The settings here are those of the project's own tests, which may name a plugin that is not installed.
     line += ["-p", "no:cacheprovider", "-rfE", "-Wignore::pytest.PytestConfigWarning"]
     line += ["-v"] if verbose else []
     line += [f"-k{expression}"] if expression else []  # one word, or pytest takes -x for an option of its own
@@ -95,7 +95,7 @@ def settings_from_elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_writable(junit: Path) -> None:
-    """Raises BadInput, before minutes of tests, when their report could not be written."""
+    """Raise BadInput, before minutes of tests, when their report could not be written."""
     from olafswitch.errors import BadInput, Problem
 
     try:
@@ -120,7 +120,7 @@ def _save_report(report: Path, junit: Path) -> None:
 
 
 def _read_report(report: Path) -> dict[str, Any]:
-    """Return a JUnit report as JSON: how many of each outcome, and every test with its seconds."""
+    """Return a JUnit report as JSON: the number of each outcome, and every test with its seconds."""
     tests = []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         verdict = next((part for part in case if part.tag in _OUTCOMES), None)

@@ -1,4 +1,4 @@
-"""``olafctl top``: what the daemon's deployments do, as it happens."""
+"""``olafctl top``: the live state of the daemon's deployments."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +199,7 @@ def _draw_deployment(before: dict[str, Any], now: dict[str, Any], seconds: float
 
 
 def _first_of(columns: list[str], rows: list[list[Any]], what: str) -> list[Any]:
-    """As many rows as fit a screen."""
+    """Return the rows that fit a screen."""
     from rich.text import Text
 
     parts: list[Any] = [make_grid(columns, rows[:_SHOWN])]
@@ -220,7 +220,7 @@ def _format_lag(staleness: dict[str, Any] | None) -> str:
 
 
 def _format_staleness(reported: Any) -> dict[str, Any]:
-    """As `olafctl server` reports it."""
+    """Return the staleness as `olafctl server` reports it."""
     bounds = (0, *(1 << bit for bit in range(len(reported.bins))))
     return {
         "mean": reported.total / reported.updates if reported.updates else None,

@@ -155,7 +155,7 @@ def _load_testbed(name: str | None) -> "Testbed | None":
 
 
 def _keep_schedule(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
-    """Save and draw a rejecting schedule where the options say so."""
+    """Save and plot a rejecting schedule where the options ask for it."""
     from olafctl.verify.simulation import save_schedule
 
     found, objective = verdict.counterexample, verdict.objective
@@ -178,7 +178,7 @@ def _show_verdict(verdict: "Verdict", details: bool, as_json: bool) -> None:
 
 
 def _replay_schedule(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int:
-    """Simulate a saved schedule; 1 when a decision in it is one no worker could take."""
+    """Simulate a saved schedule; return 1 when no worker could take one of its decisions."""
     from olafctl.verify import report
     from olafctl.verify.simulation import load_schedule, simulate_schedule
 
@@ -200,7 +200,7 @@ def _replay_schedule(saved: Path, plot: Path | None, details: bool, as_json: boo
 def _search_values(
     system: "System", objective: "Objective", parameter: "SearchParameter", timeout: float, as_json: bool
 ) -> int:
-    """0 when some value of the parameter is accepted, 1 when none is."""
+    """Return 0 when some value of the parameter is accepted, 1 when none is."""
     from olafctl.verify import report
     from olafctl.verify.verdict import find_accepted
 

@@ -1,7 +1,7 @@
-"""Results of builds on their way from a controller to an agent that lacks them, as archives in pieces.
+"""Send results of builds from a controller to an agent that lacks them, as archives in pieces.
 
-An agent asks by the digest of what a result is made of, which it makes from its own sources, so an older
-result is never an answer. It is given what was built for its kind of processor with its compiler.
+An agent asks with the digest of a result's inputs, which it computes from its own sources, so an older result
+is never an answer. It gets a result that was built for its kind of processor with its compiler.
 """
 
 import platform
@@ -19,25 +19,25 @@ from olafswitch import cache, toolchain
 from olafswitch.errors import OlafError, Problem
 
 MOST = 512 << 20
-"""Bytes of an archive."""
+"""The most bytes of an archive."""
 _GIVEN = ("queue", "software-queue", "verilated", "p4", "p4-runtime")
-"""Kinds of results that work in any folder."""
+"""The kinds of results that work in any folder."""
 _T = TypeVar("_T")
 
 
 class Lacking(Exception):
-    """Something is not in the cache that a controller may have."""
+    """A result that a controller may have is not in the cache."""
 
 
 def of_here() -> dict[str, str]:
-    """Return what results are for. Raises MissingTool."""
+    """Return the processor and compiler that results here are built for. Raises MissingTool."""
     return {"processor": platform.machine(), "compiler": str(toolchain.cxx())}
 
 
 def give_archive(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
-    """Yield the pieces of the archive that is ``asked`` for, the last of them empty; the only one where
-    there is no such result here. Before any, an agent asks without a kind, holding no lock: ``build``
-    makes all of them then. Raises OlafError."""
+    """Yield the pieces of the archive that is ``asked`` for, and an empty piece, alone where it is not here.
+    An agent asks first without a kind, while it holds no lock: ``build`` makes all results then. Raises
+    OlafError."""
     kind = asked.pop("kind", "")
     key = asked.pop("key", "")
     if asked == of_here():
@@ -49,8 +49,8 @@ def give_archive(asked: dict[str, str], build: Callable[[], None]) -> Iterator[b
 
 
 def unpack_archive(pieces: Iterable[bytes], folder: Path, caller: str) -> bool:
-    """Return whether there was an archive in ``pieces``, whose files are in ``folder`` now. Raises
-    OlafError for one that is too long, or has more in it than files of that folder."""
+    """Unpack the archive in ``pieces`` into ``folder``; return False where there is none. Raises OlafError
+    for an archive that is too long, or has more than files of that folder."""
     with TemporaryFile(dir=folder.parent) as file:
         for piece in pieces:
             if file.tell() + len(piece) > MOST:
@@ -81,7 +81,7 @@ def _pack_folder(folder: Path) -> Iterator[bytes]:
 
 def _extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
     path = folder / member.name
-    # A sparse file would be longer than what was sent.
+    # A sparse file would be longer than the bytes that were sent.
     if (
         member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE)
         or ".." in path.parts
@@ -98,8 +98,8 @@ def _extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: P
 def take_build(
     work: Callable[[], _T], say: Callable[[Any], None], answers: Iterator[bytes], caller: str
 ) -> _T:
-    """Return what ``work`` gives, which builds; a result that is not in the cache is asked for by ``say``,
-    and its pieces are the next of ``answers``. Raises OlafError."""
+    """Return the result of ``work``, which builds; ``say`` asks for a result that is not in the cache, whose
+    pieces are the next ``answers``. Raises OlafError."""
     turn = Lock()
 
     def pieces(**asked: str) -> Iterator[bytes]:

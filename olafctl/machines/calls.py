@@ -1,4 +1,4 @@
-"""The calls of a machine's agent, which role may make which, and who makes one."""
+"""The calls of a machine's agent, the role that each needs, and the name of a caller."""
 
 import json
 import threading
@@ -14,15 +14,15 @@ from olafswitch.terminal import escape_controls
 
 SERVICE = "olaf.machine.v1.Machine"
 DEPLOYMENT, DEVICE, PORT, VERSION = "olaf-deployment", "olaf-device", "olaf-port", "olaf-version"
-"""Metadata: the deployment that a call is about, a device's id, a front port's number; the caller's Olaf."""
+"""Metadata: a call's deployment, a device's id, a front port's number, and the caller's Olaf."""
 PROBLEMS = "olaf-problems-bin"
-"""In the trailing metadata of a refused call: what is wrong, as JSON."""
+"""The trailing metadata of a refused call: its problems, as JSON."""
 LONGEST = 32 << 20
-"""Bytes of a message."""
+"""The most bytes of a message."""
 
 
 class CertificateRole(IntEnum):
-    """What a certificate allows; each role may do what those before it may."""
+    """The rights of a certificate; each role includes those before it."""
 
     READER = 1
     """Status, counters, tables."""
@@ -40,7 +40,7 @@ class CertificateRole(IntEnum):
         return cls.READER
 
     def check(self, context: Any, name: str) -> None:
-        """Raises Forbidden when the caller of ``name`` has less than this role."""
+        """Raise Forbidden when the caller of ``name`` has less than this role."""
         if CertificateRole.of(context) < self:
             word = self.name.lower()
             what = f"{name_caller(context)} may not {name}: it needs the role {word}"
@@ -53,15 +53,15 @@ class Forbidden(OlafError):
 
 
 class TooManyCalls(OlafError):
-    """A caller has as many calls open as it may; the call was not begun."""
+    """A caller has the most calls open that it may; the call was not begun."""
 
 
 class CallQuota:
-    """Limits the calls that are open at a time: of each caller, and of all; some are reserved for changes."""
+    """A limit of the calls open at a time, for each caller and for all; some are reserved for changes."""
 
     def __init__(self, most: int, reserved: int, each: Mapping[CertificateRole, int]) -> None:
-        """Keep ``reserved`` of ``most`` calls for callers that are no readers. ``each`` is how many one
-        certificate may have open, by its role."""
+        """Keep ``reserved`` of ``most`` calls for callers that are not readers. ``each`` is the most calls
+        that one certificate may have open, by its role."""
         self._most, self._reserved, self._each = most, reserved, each
         self._lock = threading.Lock()
         self._open: Counter[bytes] = Counter()
@@ -89,10 +89,10 @@ class CallQuota:
 
 
 def name_caller(context: Any) -> str:
-    """Name the caller, as far as the connection shows: by its certificate and the peer's address."""
+    """Return the caller's name, as far as the connection shows: its certificate and the peer's address."""
     names = context.auth_context().get("x509_common_name", ())
     certificate = escape_controls(" ".join(name.decode(errors="replace") for name in names))
-    # A UNIX socket shows no more: only its owner, and root, can have connected.
+    # A UNIX socket shows no more: only its owner and root can have connected.
     peer = str(context.peer()).rstrip(":") or "unix"
     return f"{certificate} at {peer}" if certificate else peer
 
@@ -134,17 +134,17 @@ FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "Logs": {"lines": int},
     "Exec": {"host": str, "line": list},
 }
-"""What a request must have, by call; the others have no fields."""
+"""The fields that a request must have, by call; other calls have no fields."""
 STREAMS = {
     "Frames": CertificateRole.OPERATOR,
     "Capture": CertificateRole.OPERATOR,
     "Exec": CertificateRole.OPERATOR,
 }
-"""Frames, and what programs read and write, not JSON."""
+"""Streams of frames, and of programs' input and output, without JSON."""
 READS = frozenset({"read", "read_all", "settings", "stats", "devices", "card", "shards", "steering"})
-"""What a reader may ask of a queue; everything else changes it."""
+"""The questions about a queue that a reader may ask; every other request changes it."""
 READING = frozenset({"Read", "GetForwardingPipelineConfig", "Capabilities", "StreamChannel"})
-"""P4Runtime calls of a reader; on the stream it may not elect itself."""
+"""P4Runtime calls of a reader, which may not elect itself on the stream."""
 
 
 def parse_request(name: str, data: bytes) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""A certificate authority for daemons and agents, and pairs of it for servers and for clients, each of which
-has a role."""
+"""A certificate authority for daemons and agents, and its pairs for servers and for clients, each with a
+role."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -14,18 +14,18 @@ from olafswitch.errors import BadInput, OlafError, Problem
 
 _CLOCK_SKEW = timedelta(minutes=5)
 _AUTHORITY_DAYS = 3650
-"""Longer than its pairs last: with a new authority every pair has to be made again."""
+"""More days than its pairs last: with a new authority every pair has to be made again."""
 CA, CA_KEY = "ca.pem", "ca.key"
 
 
 def issue_pair(
     folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str = "operator"
 ) -> list[Path]:
-    """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made if missing.
+    """Write ``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made if missing.
 
-    With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's, which may
-    do what ``role`` may. Raises BadInput when there is such a pair already or the name is a path, OlafError
-    when a file cannot be used.
+    With ``hosts`` (names and addresses at which it answers) the pair is a server's, else a client's, which
+    has the rights of ``role``. Raises BadInput when there is such a pair already or the name is a path,
+    OlafError when a file cannot be used.
     """
     if not name or Path(name).name != name:
         raise BadInput(Problem(f"{name!r} is not a file name", "NAME", "write it without a folder"))
@@ -80,7 +80,7 @@ def _begin_certificate(
 
 
 def role_of(certificate: bytes) -> str:
-    """Return the role that a PEM certificate names; empty for none."""
+    """Return the role that a PEM certificate names; empty where it names none."""
     subject = x509.load_pem_x509_certificate(certificate).subject
     named = subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
     return str(named[0].value) if len(named) == 1 else ""

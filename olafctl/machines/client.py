@@ -24,10 +24,10 @@ from olafswitch.p4runtime.address import Access
 from olafswitch.ports.capture import SeenFrame
 
 SEEN = struct.Struct("!QQ?")
-"""In front of a captured frame: ns since the epoch, frames lost before it, whether it goes into the
+"""The header of a captured frame: ns since the epoch, frames lost before it, whether it goes into the
 pipeline."""
 _SECONDS = 20.0
-"""For a call that only looks."""
+"""The limit of a call that only reads, in seconds."""
 _WAITING = 256
 _AT_ONCE = 32
 _T = TypeVar("_T")
@@ -43,11 +43,11 @@ class Unreachable(OlafError):
 
 
 class MachineAgent:
-    """The agent of ``machine``, for one deployment. Calls raise OlafError: the agent's own problems, with the
-    machine's name, or Unreachable."""
+    """The agent of ``machine``, for one deployment. Calls raise OlafError with the agent's own problems and
+    the machine's name, or Unreachable."""
 
     def __init__(self, machine: TestbedMachine, deployment: str) -> None:
-        """Raises BadInput without a client's certificate."""
+        """Connect to the agent. Raises BadInput without a client's certificate."""
         self.machine = machine
         self.access: Access = credentials.read_access()
         self._channel = _channel_to(machine.address, self.access)
@@ -62,8 +62,8 @@ class MachineAgent:
         give: Callable[[Any], Iterator[bytes]] = lambda _: iter((b"",)),
         **fields: Any,
     ) -> Any:
-        """Return the answer of one call; ``step`` is given what comes before it, and ``give`` what the
-        machine lacks: what it gives is sent."""
+        """Return the answer of one call; ``step`` gets the messages before it, and ``give`` yields the pieces
+        to send when the machine lacks a result."""
         answer: Any = None
         more: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         try:
@@ -80,13 +80,13 @@ class MachineAgent:
         return answer
 
     def receive_parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
-        """Yield what comes in parts, until it ends or the caller does."""
+        """Yield the parts of an answer, until it ends or the caller does."""
         for message in self._receive_answers(name, None, fields, iter(())):
             if "step" in message:
                 yield message["step"]
 
     def ask(self, do: str, /, **fields: Any) -> Any:
-        """As :func:`olafctl.targets.control.ask_process` of the deployment's process there."""
+        """Ask the deployment's process there, as :func:`olafctl.targets.control.ask_process` does."""
         return self.call("Ask", request={**fields, "do": do})
 
     def frames(self, number: int) -> "DistantPort":
@@ -94,11 +94,11 @@ class MachineAgent:
         return DistantPort(self, number)
 
     def listen_at(self, number: int) -> "DistantListener":
-        """Return what passes a front port there."""
+        """Return a listener at a front port there."""
         return DistantListener(self, number)
 
     def for_device(self, metadata: Mapping[str, str]) -> Access:
-        """Return what to show where its P4Runtime is forwarded."""
+        """Return the client's credentials where its P4Runtime is forwarded."""
         return replace(self.access, metadata=(*self._metadata, *metadata.items()))
 
     def open_stream(self, name: str, number: int, sent: Iterator[bytes]) -> Any:
@@ -107,7 +107,7 @@ class MachineAgent:
         return call(sent, metadata=(*self._metadata, (PORT, str(number))))
 
     def problem_of(self, error: Any) -> OlafError:
-        """Return what a failed call is for people."""
+        """Return the error for people of a failed call."""
         named = self.machine.name
         with suppress(KeyError, ValueError, TypeError):
             found = json.loads(dict(error.trailing_metadata() or ())[PROBLEMS])
@@ -144,10 +144,10 @@ class MachineAgent:
 
 
 class DistantPort:
-    """See :class:`olafswitch.ports.host.HostPort`: of a front port on another machine."""
+    """A :class:`olafswitch.ports.host.HostPort` of a front port on another machine."""
 
     def __init__(self, agent: MachineAgent, number: int) -> None:
-        """Raises OlafError when the port is not there."""
+        """Open the port. Raises OlafError when it does not exist."""
         self._agent = agent
         self._out: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         self._in: queue.Queue[bytes | OlafError] = queue.Queue()
@@ -172,7 +172,7 @@ class DistantPort:
         return found
 
     def fileno(self) -> int:
-        """It has none."""
+        """Return -1: the port has no descriptor."""
         return -1
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class DistantPort:
         self._stream.cancel()
 
     def _receive_frames(self) -> None:
-        """First an empty frame: the port is open."""
+        """Receive an empty frame, once the port is open, and then the port's frames."""
         try:
             for frame in self._stream:
                 self._in.put(frame)
@@ -190,10 +190,10 @@ class DistantPort:
 
 
 class DistantListener:
-    """See :class:`olafswitch.ports.capture.FrameListener`: at a front port on another machine."""
+    """A :class:`olafswitch.ports.capture.FrameListener` at a front port on another machine."""
 
     def __init__(self, agent: MachineAgent, number: int) -> None:
-        """Raises OlafError when the port cannot be listened at."""
+        """Open the listener. Raises OlafError when it cannot be opened."""
         self._agent, self._lost = agent, 0
         self._problem: OlafError | None = None
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -208,7 +208,7 @@ class DistantListener:
         threading.Thread(target=self._receive_frames, name=f"capture {number}", daemon=True).start()
 
     def fileno(self) -> int:
-        """Readable when a frame waits."""
+        """Return a descriptor that is readable when a frame waits."""
         return self._ours.fileno()
 
     def seen(self) -> Iterator[SeenFrame]:
@@ -223,7 +223,7 @@ class DistantListener:
                 yield SeenFrame(when, data[SEEN.size :], outbound)
 
     def lost(self) -> int:
-        """Frames that came faster than they were taken, since the last time."""
+        """Return the number of frames that came faster than they were read, since the last call."""
         lost, self._lost = self._lost, 0
         return lost
 
@@ -244,8 +244,8 @@ class DistantListener:
 
 
 def call_each(known: Mapping[str, MachineAgent], act: Callable[[MachineAgent], _T]) -> Mapping[str, _T]:
-    """Return what ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
-    Unreachable where machines are away and nothing else is wrong."""
+    """Return the result of ``act`` for every machine, all at the same time. Raises OlafError with all
+    problems, Unreachable where machines are away and nothing else is wrong."""
     if not known:
         return {}
     found: dict[str, _T] = {}

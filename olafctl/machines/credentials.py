@@ -14,7 +14,7 @@ from olafswitch.p4runtime.address import Access
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.max_receive_message_length", -1),
-    # What was started again is found within a second, not two minutes.
+    # A restarted server is found within a second, not two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
@@ -28,12 +28,12 @@ def open_channel(address: str, credentials: Any, *options: tuple[str, Any]) -> A
 
 
 def client_credentials(folder: Path) -> Any:
-    """``ca.pem``, ``client.pem`` and ``client.key`` of ``folder``, as gRPC takes them. Raises BadInput."""
+    """Return ``ca.pem``, ``client.pem`` and ``client.key`` of ``folder`` for gRPC. Raises BadInput."""
     return read_access(folder).credentials()
 
 
 def read_access(folder: Path | None = None) -> Access:
-    """Return what a client shows that has its certificate in ``folder``, else in ``$OLAF_CERTS``. Raises
+    """Return the access of a client whose certificate is in ``folder``, else in ``$OLAF_CERTS``. Raises
     BadInput."""
     if folder is None:
         if not (given := os.environ.get(CERTIFICATES)):

@@ -23,23 +23,22 @@ _STARTING = 180.0
 
 
 class Everywhere:
-    """See :class:`olafctl.targets.interface.Target`: the target ``name`` on the machines of a testbed, but
-    for those that are ``away``."""
+    """The :class:`olafctl.targets.interface.Target` ``name`` on the machines of a testbed, except those
+    ``away``."""
 
     def __init__(self, name: str, away: Collection[str] = ()) -> None:
         self.name = name
         self._away = away
         self._started: dict[str, MachineAgent] = {}
         self.is_first = False
-        """Whether :meth:`start` refuses where the testbed runs already, started from elsewhere."""
+        """Whether :meth:`start` refuses a testbed that runs already, started from elsewhere."""
 
     def missing(self) -> Sequence[str]:
-        """Nothing here: what a machine lacks is among its problems."""
+        """Return nothing: the tools that a machine lacks are among its problems."""
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Return each machine builds what it does not have; the key stands for all of it. Raises
-        OlafError."""
+        """Build on each machine what it does not have; the returned key stands for all. Raises OlafError."""
         said, give = partial(_report_step, progress), self._give_builds(testbed, progress)
         found = call_each(
             self._agents_of(testbed),
@@ -56,8 +55,8 @@ class Everywhere:
         return Build(folder, folder.name, any(answer["fresh"] for answer in found.values()))
 
     def _give_builds(self, testbed: Testbed, progress: Progress) -> Callable[[Any], Iterator[bytes]]:
-        """Yield what gives machines the builds that they lack; all of it is built here, once, for the
-        first one."""
+        """Return a function that yields builds that machines lack; it builds all of them here, for the first
+        machine."""
         lock, built = Lock(), list[bool]()
 
         def build() -> None:
@@ -70,13 +69,13 @@ class Everywhere:
         def give(asked: Any) -> Iterator[bytes]:
             try:
                 yield from builds.give_archive(asked, build)
-            except OlafError:  # what cannot be built here can there
+            except OlafError:  # a result that cannot be built here can be built there
                 yield b""
 
         return give
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """List what keeps each machine from its share, and every machine that cannot be reached. Raises
+        """List the problems of each machine's share, and every machine that cannot be reached. Raises
         Unreachable where nothing else is wrong."""
 
         away: list[Problem] = []
@@ -98,15 +97,15 @@ class Everywhere:
         return [*away, *problems]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningEverywhere:
-        """Start every machine's share; one that runs already is left alone. Where one fails, those that were
-        started now are ended. Raises OlafError."""
+        """Start every machine's share; a running one is left alone. Where one fails, those that were started
+        now are ended. Raises OlafError."""
         known = self._agents_of(testbed)
         before = call_each(known, lambda agent: agent.call("Find"))
         said = partial(_report_step, progress)
 
         def begin(agent: MachineAgent) -> Found:
             name = agent.machine.name
-            # An agent that is killed while it starts says nothing: what was not there before is ours.
+            # An agent that is killed while it starts says nothing: a share that did not run before is ours.
             if before[name] is None and not self.is_first:
                 self._started[name] = agent
             found: Found = agent.call("Start", said(agent), _STARTING, **_part_fields(testbed, agent.machine))
@@ -130,8 +129,8 @@ class Everywhere:
         self._started = {}
 
     def foresee(self, testbed: Testbed, state: Path) -> tuple[RunningEverywhere, Mapping[str, Sequence[str]]]:
-        """Return what :meth:`start` would leave running, and by machine how it would change front ports
-        there, as lines of a diff. Raises OlafError."""
+        """Return the shares that :meth:`start` would leave running, and by machine the changes of its front
+        ports, as lines of a diff. Raises OlafError."""
         known = self._agents_of(testbed)
         changes = call_each(
             known, lambda agent: agent.call("Foresee", **_part_fields(testbed, agent.machine))
@@ -141,8 +140,8 @@ class Everywhere:
         return self._running_of(testbed, staying, found, state), {name: changes[name] for name in staying}
 
     def find(self, testbed: Testbed, state: Path) -> RunningEverywhere | None:
-        """Return what runs, or None when some machine's share does not. Raises Unreachable, naming each
-        machine."""
+        """Return the running target, or None when some machine's share does not run. Raises Unreachable,
+        naming each machine."""
         known = self._agents_of(testbed)
         found = call_each(known, lambda agent: agent.call("Find"))
         if any(part is None or not part["devices"] for part in found.values()):
@@ -150,7 +149,7 @@ class Everywhere:
         return self._running_of(testbed, known, found, state)
 
     def stop(self, state: Path) -> None:
-        """Nothing runs here, see :func:`stop`."""
+        """Do nothing, as nothing runs here: see :func:`stop_everywhere`."""
 
     def _agents_of(self, testbed: Testbed) -> Mapping[str, MachineAgent]:
         return agents_of(without_machines(testbed, self._away))
@@ -174,8 +173,8 @@ def agents_of(testbed: Testbed) -> Mapping[str, MachineAgent]:
 
 
 def find_told_testbed(addresses: Sequence[str], name: str | None) -> tuple[str, str] | None:
-    """Return the name and the text of a testbed of which the first of some agents that answers has a
-    share: of ``name``, else of its only one; None where it knows none. Raises OlafError."""
+    """Return the name and text of a testbed of which the first of ``addresses`` that answers has a share:
+    ``name``, else its only one; None where it knows none. Raises OlafError."""
     errors: list[Problem] = []
     for address in addresses:
         try:
@@ -203,7 +202,7 @@ def find_unreachable(testbed: Testbed) -> Sequence[str]:
 
 
 def read_conditions(testbed: Testbed) -> Mapping[str, Found]:
-    """Return what each machine says of its share; of one that is away, ``away`` says why."""
+    """Return each machine's description of its share; for a machine that is away, ``away`` is the reason."""
 
     def of(agent: MachineAgent) -> Found:
         try:
@@ -215,13 +214,12 @@ def read_conditions(testbed: Testbed) -> Mapping[str, Found]:
 
 
 def find_alive(testbed: Testbed) -> Sequence[str]:
-    """Return the machines on which it runs."""
+    """Return the machines on which the testbed runs."""
     return [name for name, part in read_conditions(testbed).items() if part.get("alive")]
 
 
 def stop_everywhere(testbed: Testbed, but: Sequence[TestbedMachine] = ()) -> None:
-    """End every machine's share, except on some. Raises OlafError with each that could not; the others are
-    ended."""
+    """End every machine's share, except on some. Raises OlafError with each failure; the others are ended."""
     addresses = {machine.address for machine in but}
     call_each(
         {name: each for name, each in agents_of(testbed).items() if each.machine.address not in addresses},
@@ -241,11 +239,11 @@ def _stop_quietly(agent: MachineAgent) -> None:
     try:
         agent.call("Stop", seconds=_STARTING)
     except OlafError:
-        return  # what kept it from starting is reported
+        return  # the reason why it did not start is reported
 
 
 def _fetch_pipeline(agent: MachineAgent, digest: str, to: Path) -> None:
-    """A file of a pipeline, unless it is here. Raises OlafError when it is not what it is named after."""
+    """Store a file of a pipeline, unless it is here. Raises OlafError when it does not match its digest."""
     if to.exists():
         return
     data = base64.b64decode(agent.call("Pipeline", digest=digest))

@@ -1,4 +1,4 @@
-"""A program as a host on another machine: its streams are this process's, and so are its signals."""
+"""Run a program as a host on another machine, with this process's streams and signals."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import grpc
 from olafctl.machines.client import MachineAgent
 
 OUTPUT, ERRORS, ENDED = b"o", b"e", b"x"
-"""What an answer begins with: a piece of the program's output or errors, or how it ended."""
+"""The first byte of an answer: a piece of the program's output or errors, or how it ended."""
 INPUT, INPUT_ENDS, SIGNAL = b"i", b"c", b"s"
-"""What a request behind the first one begins with."""
+"""The first byte of a request after the first request."""
 PIECE = 1 << 16
 _WAITING = 64
-"""Pieces of input that wait for the machine."""
+"""The pieces of input that may wait for the machine."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
 
@@ -52,7 +52,7 @@ class _Requests:
 
 
 def execute_program(agent: MachineAgent, host: str, line: Sequence[str]) -> int:
-    """Run ``line`` as ``host``; returns the exit code, as a shell counts it. Raises OlafError."""
+    """Run ``line`` as ``host``; return the exit code in a shell's numbers. Raises OlafError."""
     requests = _Requests(json.dumps({"host": host, "line": list(line)}).encode())
     for number in _SIGNALS:
         signal.signal(number, requests.send_signal)

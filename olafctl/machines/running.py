@@ -1,4 +1,4 @@
-"""What runs of a deployment on other machines, as one :class:`olafctl.targets.interface.Running`."""
+"""A deployment's running shares on other machines, as one :class:`olafctl.targets.interface.Running`."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +19,11 @@ from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
 
 Found = Mapping[str, Any]
-"""What an agent says of its part, see :func:`olafctl.agent.parts.described`."""
+"""An agent's description of its share, see :meth:`olafctl.agent.parts.Part.find_running`."""
 
 
 class RunningEverywhere:
-    """See :class:`olafctl.targets.interface.Running`."""
+    """The :class:`olafctl.targets.interface.Running` of shares on other machines."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class RunningEverywhere:
         found: Mapping[str, Found],
         pipelines: Path,
     ) -> None:
-        """``agents`` are those of the machines with what runs of ``testbed``, and ``found`` is what they say;
-        ``pipelines`` is the folder with every P4Info and device_config there, by digest."""
+        """Join the shares of ``testbed`` that ``found`` describes, by machine; ``agents`` are the machines'
+        agents; ``pipelines`` is the folder with every P4Info and device_config, by digest."""
         self._agents, self._found = agents, found
         machine_of = {engine.name: engine.machine for engine in testbed.engines if engine.machine in agents}
         engine_at = Topology(testbed).engine_at
@@ -72,7 +72,7 @@ class RunningEverywhere:
         ]
 
     def alive(self) -> bool:
-        """Return whether every part answered when it was looked for, and does now, with all of its ports."""
+        """Return whether every part answered when it was found, and answers now, with all of its ports."""
         try:
             now = call_each(self._agents, lambda agent: agent.call("Find"))
             return all(not self._found[name]["lost"] and part["alive"] for name, part in now.items())
@@ -88,11 +88,11 @@ class RunningEverywhere:
         return self._agent_at_port(number).listen_at(number)
 
     def logs(self) -> Sequence[Path]:
-        """Return nothing: the logs are with the machines."""
+        """Return nothing: the logs are on the machines."""
         return []
 
     def stats(self) -> dict[str, Any]:
-        """``ports`` and ``carriers``: by number, of all machines; ``losses``: their sums."""
+        """Return ``ports`` and ``carriers`` by number, of all machines, and ``losses``, their sums."""
         parts = call_each(self._agents, lambda agent: agent.ask("stats")).values()
         losses: dict[str, int] = {}
         for part in parts:
@@ -105,11 +105,11 @@ class RunningEverywhere:
         return {**merged, "losses": losses}
 
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
-        """Raises OlafError."""
+        """Raise OlafError: machines have no virtual time."""
         raise _no_virtual_time()
 
     def virtual_time(self) -> VirtualTime:
-        """Raises OlafError."""
+        """Raise OlafError: machines have no virtual time."""
         raise _no_virtual_time()
 
     def _agent_at_port(self, number: int) -> MachineAgent:
@@ -119,7 +119,7 @@ class RunningEverywhere:
 
 
 def _queue_name(engine: str, found: Found) -> str:
-    """Return what the process there calls an engine's queue."""
+    """Return the name of an engine's queue in the process there."""
     queues = found["queues"]
     return engine if engine in queues else str(queues[0])
 

@@ -1,7 +1,7 @@
-"""Why a client does not get through to a daemon, from what gRPC says of it, in words for people."""
+"""Explain to people, from gRPC's details, why a client does not reach a daemon."""
 
 CERTIFICATES = "OLAF_CERTS"
-"""Environment variable: a client's folder of certificates."""
+"""The environment variable with a client's folder of certificates."""
 
 _OURS = f"give the folder of a client of its authority in {CERTIFICATES}: olafctl certs"
 _TRUST = (
@@ -20,8 +20,8 @@ _TRUST = (
 
 
 def of_tls(details: str, certificate: bytes | None) -> tuple[str, str] | None:
-    """Tell what is wrong with TLS and what to do about it, from the details of a call that found no daemon
-    over TCP; None when it is something else. ``certificate`` is the client's, None where it speaks no TLS."""
+    """Return the fault of TLS and its remedy, from the details of a call that found no daemon over TCP; None
+    for another fault. ``certificate`` is the client's, None where it does not use TLS."""
     for sign, what, remedy in _TRUST:
         if sign.lower() in details.lower():
             return what, remedy
@@ -38,6 +38,6 @@ def of_tls(details: str, certificate: bytes | None) -> tuple[str, str] | None:
 
 
 def shorten_reason(details: str) -> str:
-    """Return the reason itself, behind all that gRPC tried."""
+    """Return the reason itself, without the attempts that gRPC lists before it."""
     parts = [part for part in details.split(": ") if part and part != "OK"]
     return parts[-1] if parts else "no reason is given"

@@ -1,1 +1,1 @@
-"""Clusters and their members: types, rules, every way to change them, and where they are kept."""
+"""Clusters and their members: types, rules, every way to change them, and the stores that hold them."""

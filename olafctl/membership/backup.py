@@ -32,10 +32,9 @@ def backup_content(store: MembershipStore, deployment: str) -> str:
 
 
 def write_backup(text: str, path: Path) -> int:
-    """Write a backup to ``path``, which only this user may read: keys are in it. Returns how many rows it
-    has.
+    """Write a backup to ``path``, which only this user may read, as it holds keys. Return the number of rows.
 
-    Raises OlafError; then a file that was there is as before.
+    Raises OlafError; a file that was there is then as before.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -70,7 +69,7 @@ def read_backup(path: Path, ground: Ground) -> dict[str, Row]:
 
 
 def restore_backup(store: MembershipStore, rows: Mapping[str, Row]) -> int:
-    """Make the store's rows those of a backup, as one change; returns how many rows differed.
+    """Make the store's rows those of a backup, as one change; return the number of rows that differed.
 
     Control messages that were used since the backup stay used. Raises OlafError.
     """

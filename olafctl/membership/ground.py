@@ -12,10 +12,10 @@ from olafctl.wire.modes import Mode
 
 @dataclass(frozen=True)
 class Ground:
-    """See the module."""
+    """The part of a testbed on which the rules of a membership depend."""
 
     name: str
-    """The deployment's."""
+    """The deployment's name."""
     modes: Mapping[str, Mode]
     """Each engine's own mode by its name, the root's first."""
     reward: Reward
@@ -26,14 +26,14 @@ class Ground:
     """The address to which members of rounds send their updates, and all send control messages."""
     indices: int
     beats: int
-    """64-byte beats that a slot of every engine holds."""
+    """The 64-byte beats that a slot of every engine holds."""
     is_limited: bool
     """Whether the root's output has a rate."""
     hosts: Sequence[Host] = ()
     """The hosts that are not members."""
     routes: int = 0
     between: int = 0
-    """Entries that an engine may need for a cluster to reach the engines next to it."""
+    """The entries that an engine may need for a cluster to reach the engines next to it."""
 
     @property
     def is_tree(self) -> bool:
@@ -54,7 +54,7 @@ class Ground:
         return self.reward if own is None else own
 
     def segments(self, values: int) -> int:
-        """Indices that a model of ``values`` takes."""
+        """Return the number of indices that a model of ``values`` takes."""
         return max(-(-values // segment_values(self.beats)), 1)
 
     @cached_property

@@ -1,5 +1,5 @@
 """Index ranges of one queue: each cluster has consecutive indices, one for each segment of its model. Other
-numbers of a membership are given out likewise, one at a time."""
+numbers of a membership are assigned in the same way, one at a time."""
 
 from olafswitch.errors import BadInput, Problem
 
@@ -17,27 +17,27 @@ class IndexRanges:
         """First index of each free run → its length; no two runs touch."""
 
     def copy(self) -> "IndexRanges":
-        """Return the same ranges, to be taken and given back without touching these."""
+        """Return a copy of the ranges, whose changes do not affect these."""
         same = IndexRanges(self.size)
         same._free = dict(self._free)
         return same
 
     @property
     def free(self) -> int:
-        """Indices that are free."""
+        """The number of free indices."""
         return sum(self._free.values())
 
     def runs(self) -> list[tuple[int, int]]:
-        """First index and length of each free run."""
+        """Return the first index and length of each free run."""
         return sorted(self._free.items())
 
     @property
     def longest(self) -> int:
-        """Length of the longest free run."""
+        """The length of the longest free run."""
         return max(self._free.values(), default=0)
 
     def least(self) -> int | None:
-        """Return the least that is free; None when none is."""
+        """Return the smallest free index; None when none is free."""
         return min(self._free, default=None)
 
     def take(self, count: int) -> int:

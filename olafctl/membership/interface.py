@@ -8,7 +8,7 @@ from olafswitch.errors import OlafError
 
 Row = dict[str, Any]
 HERE = "here"
-"""A store in the deployment's own folder."""
+"""The place of a store in the deployment's own folder."""
 
 
 Rows = Mapping[str, Row | None]
@@ -22,11 +22,11 @@ class Event:
     revision: int
     key: str
     row: Row | None
-    """None when it was removed."""
+    """None when the row was removed."""
 
 
 class Compacted(OlafError):
-    """The history no longer reaches back to the revision that was requested."""
+    """The history does not reach back to the requested revision."""
 
 
 class MembershipStore(Protocol):
@@ -34,7 +34,7 @@ class MembershipStore(Protocol):
 
     @property
     def place(self) -> str:
-        """Its place: :data:`HERE`, or the name of an etcd."""
+        """The store's place: :data:`HERE`, or the name of an etcd."""
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         """Return the revision and every row."""
@@ -43,22 +43,22 @@ class MembershipStore(Protocol):
         """Return the change that was begun and neither finished nor abandoned."""
 
     def begin(self, intent: Rows) -> None:
-        """Write a change down before it reaches the devices; replaces one that is there."""
+        """Write a change down before it reaches the devices, in place of an earlier intent."""
 
     def finish(self, change: Rows) -> int:
-        """Change the rows and remove the intent as one step; returns the new revision."""
+        """Change the rows and remove the intent as one step; return the new revision."""
 
     def abandon(self) -> None:
         """Remove the intent: its change is not made."""
 
     def history(self, since: int, limit: int = 1000) -> list[Event]:
-        """Changes after revision ``since``, in order; whole revisions, at least one if there is any.
+        """Return changes after revision ``since``, in order; whole revisions, at least one if there is any.
 
         Raises Compacted when ``since`` is older than the history.
         """
 
     def check(self) -> None:
-        """Raises OlafError when what is kept is damaged, also where it has not been read since."""
+        """Raise OlafError when the stored data is damaged, also where it has not been read since."""
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release the store's resources."""

@@ -9,22 +9,22 @@ from olafctl.wire import layouts
 from olafctl.wire.control import JOIN
 
 WORKERS = 16384
-"""Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``: the 10,000 members that one control plane is built
-for, and as many again as joined while others leave."""
+"""The entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``: the 10,000 members that one control plane is
+built for, and room for members that join while others leave."""
 PARAMETER_SERVERS = 16
 REFUSALS = 16
-"""More than there are reasons."""
+"""The entries of ``refusals``, more than there are reasons."""
 CLUSTERS = 1024
-"""Entries of ``cluster_multicast`` and ``results``."""
+"""The entries of ``cluster_multicast`` and ``results``."""
 CLUSTER_NAME = JOIN.field("cluster").bits // 8
-"""Bytes of a cluster's name: control messages carry it."""
+"""The bytes of a cluster's name, which control messages carry."""
 VALUES = 1 << 28
 """The longest model, in values: 1 GiB."""
 EPOCHS = 1 << layouts.OLAF.field("epoch").bits
 FORWARDING = WORKERS + 2048
-"""Every worker's address, other hosts and routes."""
+"""The entries of the forwarding table: every worker's address, other hosts and routes."""
 BRIDGING = WORKERS + 2048
 BETWEEN_ENGINES = IPv4Network("240.0.0.0/8")
-"""Reserved addresses: an engine below another has one of these for each cluster, and no host can."""
+"""Reserved addresses, which no host can have: an engine below another has one of these for each cluster."""
 CHILDREN = 32
-"""Engines right below one: their copies have replica ids of 16 bits, next to the workers'."""
+"""The most engines directly below one: their copies have replica ids of 16 bits, next to the workers'."""

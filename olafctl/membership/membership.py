@@ -1,8 +1,8 @@
 """The membership of one deployment in memory: clusters and members by name, and what follows from them.
 
 Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newest control message) and
-``meta/NAME``. A change gives new values by key; None removes. Only
-a store has rows of clusters and members: :func:`parsed` and :func:`rows` are the way from there and to there.
+``meta/NAME``. A change holds new values by key; None removes. Only a store has rows of clusters and members,
+which :func:`parse_row` and :func:`make_rows` convert.
 """
 
 import copy
@@ -40,8 +40,7 @@ def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
 
 
 def parse_row(rows: Mapping[str, Row | None]) -> Change:
-    """Return the change that rows of a store are. Raises KeyError, TypeError or ValueError for anything
-    else."""
+    """Return the change that a store's rows mean. Raises KeyError, TypeError or ValueError for other rows."""
     change: Change = {}
     for key, row in rows.items():
         prefix, _, _ = key.partition("/")
@@ -55,23 +54,23 @@ def parse_row(rows: Mapping[str, Row | None]) -> Change:
 
 
 def make_rows(change: Change) -> dict[str, Row | None]:
-    """Return a change as a store takes it."""
+    """Return a change in a store's form."""
     return {
         key: value.to_row() if isinstance(value, Cluster | Member) else value for key, value in change.items()
     }
 
 
 class Membership:
-    """See the module."""
+    """The membership of one deployment, see the module."""
 
     def __init__(self, indices: int, rows: Mapping[str, Row]) -> None:
-        """``indices`` are the queue's; ``rows`` what was stored. Raises KeyError, TypeError or ValueError
-        when they do not fit such a queue."""
+        """Create a membership of a queue of ``indices`` from stored ``rows``. Raises KeyError, TypeError or
+        ValueError when they do not fit the queue."""
         self.clusters: dict[str, Cluster] = {}
-        """With their members."""
+        """Clusters by name, with their members."""
         self.members: dict[str, Member] = {}
         self.rows: dict[str, Row] = {}
-        """Rows of the other keys."""
+        """The rows of the other keys."""
         self.macs: Counter[str] = Counter()
         """The number of members by MAC address."""
         self.indices = IndexRanges(indices)
@@ -84,7 +83,7 @@ class Membership:
         self.apply(parse_row(rows))
 
     def copy(self) -> "Membership":
-        """Return one to which changes can be applied without touching this one."""
+        """Return a copy, whose changes do not affect this membership."""
         same = copy.copy(self)
         same.members, same.rows, same.macs = dict(self.members), dict(self.rows), Counter(self.macs)
         same.draining, same._by_address = set(self.draining), dict(self._by_address)
@@ -93,7 +92,7 @@ class Membership:
         return same
 
     def apply(self, change: Change) -> None:
-        """Carry a change out. Raises ValueError for one that cannot be."""
+        """Apply a change. Raises ValueError for an impossible change."""
         clusters = self.after(change)
         # Remove before adding, to make room.
         for key in change:
@@ -116,7 +115,7 @@ class Membership:
         self.clusters = clusters
 
     def after(self, change: Change) -> dict[str, Cluster]:
-        """Return the clusters as a change leaves them, with their members. Raises ValueError for a member
+        """Return all clusters, with their members, as they are after a change. Raises ValueError for a member
         of a cluster that does not exist."""
         clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
@@ -148,13 +147,13 @@ class Membership:
         return clusters
 
     def drained(self, indices: tuple[int, int]) -> None:
-        """No update of these indices, first to last, waits any more: other clusters may have them."""
+        """Free these indices, first to last, of which no update waits any more, for other clusters."""
         self.draining.discard(indices)
         first, last = indices
         self.indices.give_back(first, last - first + 1)
 
     def drain_free(self) -> None:
-        """Let all free indices drain, because it is not known what waits in the queue."""
+        """Let all free indices drain, because it is not known which updates wait in the queue."""
         for first, count in self.indices.runs():
             self.indices.claim(first, count)
             self.draining.add((first, first + count - 1))
@@ -180,7 +179,7 @@ class Membership:
         return self.members[name]
 
     def other_with_mac(self, mac: str, name: str) -> Member | None:
-        """Return a member with this MAC address other than the one called ``name``."""
+        """Return a member with this MAC address whose name is not ``name``."""
         if self.macs[mac] == 0:
             return None
         return next((each for each in self.members.values() if each.mac == mac and each.name != name), None)
@@ -190,12 +189,12 @@ class Membership:
         return tuple(self.clusters[name] for name in names if name in self.clusters)
 
     def snapshot(self) -> Iterator[Cluster]:
-        """Return all clusters as they are now, whatever is changed meanwhile."""
+        """Return all clusters as they are now, whatever changes meanwhile."""
         return iter(tuple(self.clusters.values()))
 
     def _put(self, cluster: Cluster) -> None:
         self.cluster_numbers.claim(cluster.number)
-        if (cluster.first, cluster.last) in self.draining:  # it was only changed
+        if (cluster.first, cluster.last) in self.draining:  # the cluster was only changed
             self.draining.discard((cluster.first, cluster.last))
         else:
             self.indices.claim(cluster.first, cluster.segments)
@@ -217,7 +216,7 @@ class Membership:
 
 
 def find_affected(membership: Membership, change: Change) -> set[str]:
-    """Return the clusters whose tables a change may touch, known before it is applied."""
+    """Return the clusters whose tables a change may touch, before it is applied."""
     names = set()
     for key, value in change.items():
         prefix, _, name = key.partition("/")

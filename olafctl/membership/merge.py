@@ -1,4 +1,4 @@
-"""An edited testbed over a membership that was changed at run time: what either of them changed is kept."""
+"""Merge an edited testbed with a membership that was changed at run time: changes of both are kept."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,17 +16,17 @@ _TOLD = 3
 
 
 def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Return those of ``rows`` that are clusters and members."""
+    """Return the ``rows`` of clusters and members."""
     return {key: row for key, row in rows.items() if key.startswith((cluster_key(""), member_key("")))}
 
 
 def merge_clusters(
     old: Sequence[Cluster], new: Sequence[Cluster], rows: Mapping[str, Row], ground: Ground
 ) -> Sequence[Cluster]:
-    """Return the clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones and of
-    which ``rows`` are stored.
+    """Return the clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones.
 
-    Raises BadInput when both changed the same in ways that cannot be both, with ``ground`` under them.
+    ``rows`` are the stored ones. Raises BadInput for changes of both that contradict each other, on
+    ``ground``.
     """
     stored = members_of(rows)
     if stored == rows_of(old) or stored == rows_of(new):
@@ -47,20 +47,19 @@ def merge_clusters(
 
 
 def check_fit(membership: Membership, ground: Ground) -> None:
-    """Raises BadInput unless the membership keeps the rules on what the deployment has now."""
+    """Raise BadInput unless the membership keeps the rules on what the deployment has now."""
     if problems := list(find_misfits(membership, ground)):
         more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
         raise _impossible_merge("; ".join(problems[:_TOLD]) + more, ground)
 
 
 def find_misfits(membership: Membership, ground: Ground) -> Iterator[str]:
-    """Yield the rules that a membership breaks on ``ground``, which may be another one than it was made
-    on."""
+    """Yield the rules that a membership breaks on ``ground``, which may differ from that it was made on."""
     clusters, members = membership.clusters.values(), membership.members.values()
     for cluster in clusters:
         if cluster.segments != (needed := ground.segments(cluster.values)):
             yield f"{cluster.name} has {cluster.segments} indices, and its model takes {needed}"
-        # H is held against the members when it is requested: they may always leave.
+        # H is checked against the members when it is requested: they may always leave.
         yield from _with_name(cluster.name, rules.of_cluster(replace(cluster, threshold=0), ground))
         ids: dict[int, str] = {}
         for worker in cluster.workers:
@@ -93,12 +92,12 @@ def _edit_membership(
         do(ask.leave(name))
 
     def delete_empty() -> Sequence[Cluster]:
-        """Take clusters out that the testbed no longer has; those that have members."""
+        """Remove clusters that the testbed no longer has, and return those that have members."""
         gone = [membership.clusters[name] for name in was.keys() - now.keys() & membership.clusters.keys()]
         for cluster in gone:
             if not cluster.workers:
                 do(ask.delete_cluster(cluster.name))
-        for indices in sorted(membership.draining):  # a deploy clears what waits of a job that is gone
+        for indices in sorted(membership.draining):  # a deploy clears the updates of a job that is gone
             membership.drained(indices)
         return [cluster for cluster in gone if cluster.workers]
 

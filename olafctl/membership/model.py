@@ -1,6 +1,6 @@
 """Clusters and their members (the membership table of iSwitch §3.3, figure 9), as values.
 
-A row is what a store keeps of one: JSON, with addresses as text and the key in hexadecimal digits.
+A store keeps a row of each: JSON, with addresses as text and the key in hexadecimal digits.
 """
 
 from collections.abc import Mapping
@@ -41,16 +41,16 @@ class Member(Host):
 
     cluster: str
     parent: str
-    """The engine above it: its name, or where there is only one engine the deployment's."""
+    """The name of the engine above the member, or with a single engine the deployment's."""
     number: int
-    """Member number in its cluster, from 0."""
+    """The member's number in its cluster, from 0."""
     replica: int
-    """ID number of figure 9, from 1 over all members: replica id of its copy of a multicast frame."""
+    """The ID number of figure 9, from 1 over all members: the replica id of its copy of a multicast frame."""
     worker_id: int = 0
     """0 lets VNP4₁ use the CRC32 of the five-tuple."""
     kind: Kind = Kind.WORKER
     lease: float = 0
-    """Seconds of silence after which it leaves; 0: never."""
+    """The seconds of silence after which the member leaves; 0: never."""
 
     def to_row(self) -> Row:
         """Return the row in the store."""
@@ -58,75 +58,75 @@ class Member(Host):
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Member":
-        """Return the reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything
-        else."""
+        """Return a member from :meth:`to_row`'s row. Raises KeyError, TypeError or ValueError for other
+        rows."""
         return cls(**{**row, "ip": IPv4Address(row["ip"]), "kind": Kind(row["kind"])})
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A training job: which indices it has, how the queue treats its updates, and who takes part."""
+    """A training job: its indices, the queue's rules for its updates, and its members."""
 
     name: str
     number: int = 0
-    """From 0."""
+    """The cluster's number, from 0."""
     values: int = 0
-    """Length of its model in values; 0 leaves it open, up to one segment."""
+    """The length of its model in values; 0 leaves it open, up to one segment."""
     first: int = 0
-    """Its first index at the queue."""
+    """The first index at the queue."""
     segments: int = 1
-    """Indices it has, one for each block of its model."""
+    """The number of indices, one for each block of the model."""
     mode: Mode | None = None
-    """None: each engine's own."""
+    """The mode; None: each engine's own."""
     threshold: int = 0
-    """H of the iswitch modes as it was set; 0: as many as it has members."""
+    """H of the iswitch modes; 0: as many as there are members."""
     reward_threshold: Reward | None = None
-    """None: each engine's own."""
+    """The reward rule; None: each engine's own."""
     staleness_bound: int | None = None
-    """Versions that an update may be behind before the queue drops it; None: the staleness rule is off."""
+    """The versions that an update may be behind; the queue drops staler ones. None: no staleness rule."""
     epoch: int = 0
-    """0 … 15: the next one for each cluster that is created, so that frames of an earlier job are refused."""
+    """The job's epoch, 0 … 15, the next for each created cluster: frames of an earlier job are refused."""
     halted: bool = False
     """Whether the queue drops its updates."""
     key: str = ""
-    """Secret of its control messages, hexadecimal; empty: they are refused, unless it is open."""
+    """The secret of its control messages, hexadecimal; without it they are refused, unless ``open``."""
     open: bool = False
     """Whether control messages need no key."""
     objective: str = ""
-    """Age-of-Model objective in the verifier's words, as ``peak<=20ms``; empty: none."""
+    """The Age-of-Model objective in the verifier's words, as ``peak<=20ms``; empty: none."""
     period: int = 0
-    """ns between two updates of one worker, which the objective is about; 0: not known."""
+    """The ns between two updates of one worker, for the objective; 0: not known."""
     workers: tuple[Member, ...] = ()
-    """Its members, by replica id."""
+    """The members, by replica id."""
 
     @property
     def group(self) -> int:
-        """Multicast group id at VNP4₂."""
+        """The multicast group id at VNP4₂."""
         return self.number + 1
 
     @property
     def last(self) -> int:
-        """Its last index at the queue."""
+        """The last index at the queue."""
         return self.first + self.segments - 1
 
     @property
     def h(self) -> int:
-        """H: worker updates that make a result of the iswitch modes."""
+        """H: the worker updates that make a result of the iswitch modes."""
         return self.threshold or max(len(self.workers), 1)
 
     @property
     def is_spread(self) -> bool:
-        """Whether its members are at more than one engine."""
+        """Whether the members are at more than one engine."""
         return len({worker.parent for worker in self.workers}) > 1
 
     def to_row(self) -> Row:
-        """Return the row in the store; members have rows of their own."""
+        """Return the row in the store; members have their own rows."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Cluster":
-        """Return the reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything
-        else."""
+        """Return a cluster from :meth:`to_row`'s row. Raises KeyError, TypeError or ValueError for other
+        rows."""
         return cls(**{**row, "mode": row["mode"] and Mode(row["mode"])})
 
     def shown(self) -> Row:

@@ -13,14 +13,14 @@ _OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?
 
 
 class ObjectiveKind(StrEnum):
-    """The objectives."""
+    """The kinds of objectives."""
 
     FAIRNESS = "fairness"
     """|avg Δ_p^u - avg Δ_p^v| ≤ bound for any two clusters (OLAF §6)."""
     AVERAGE = "average"
     """avg Δ_p ≤ bound for each cluster."""
     PEAK = "peak"
-    """Every Δ_p ≤ bound, and so the age each cluster has come to when it generates its last update."""
+    """Every Δ_p ≤ bound, and the age of each cluster when it generates its last update, too."""
     LOSS_FREE = "loss-free"
     """No update is dropped at a full queue."""
 
@@ -52,7 +52,7 @@ class Objective:
 
 
 def parse_objective(text: str) -> Objective:
-    """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
+    """Parse ``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…`` or ``loss-free``. Raises BadInput."""
     match = _OBJECTIVE.fullmatch(text.strip())
     kinds = ", ".join(kind.value for kind in ObjectiveKind)
     if re.match(r"[a-z-]+\s*@.*(<=|≤)", text.strip()):
@@ -100,8 +100,7 @@ def format_duration(time: int | Fraction) -> str:
 
 
 def format_milliseconds(time: int | Fraction) -> str:
-    """Return a time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a
-    nanosecond."""
+    """Return a time in ns in ms, for columns of one unit; rounded only past a tenth of a nanosecond."""
     return f"{_format_decimal(Fraction(time) / 10**6)} ms"
 
 

@@ -1,7 +1,7 @@
 """The operations on a membership, each as a check and a change; nothing here writes anything.
 
-An operation is called with the membership as it is when its turn has come. It returns what to change and
-what to answer, or raises BadInput with the reason; then nothing was changed.
+An operation is called with the membership as it is when its turn has come. It returns the change and the
+answer, or raises BadInput with the reason; then nothing was changed.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ class Planned:
     change: Change
     answer: Row
     commands: Sequence[tuple[Command, int, int]] = ()
-    """For the queue once the tables are changed: command, first and last index."""
+    """Commands for the queue once the tables are changed: command, first and last index."""
 
 
 class Outdated(Exception):
@@ -47,18 +47,18 @@ class MemberWish:
     cluster: str
     ip: IPv4Address
     port: int
-    """Front port that leads to it."""
+    """The front port that leads to the member."""
     udp_port: int
     name: str = ""
-    """Empty: its address."""
+    """The member's name; empty: its address."""
     mac: str = ""
-    """Empty: the one made from its address."""
+    """The member's MAC address; empty: derived from its IPv4 address."""
     kind: Kind = Kind.WORKER
     worker_id: int = 0
     values: int = 0
-    """Length of its model; 0 when it does not say."""
+    """The length of the member's model; 0 when it does not say."""
     mtu: int = 0
-    """Largest IPv4 packet on its way in bytes; 0 when it does not say."""
+    """The largest IPv4 packet on its path in bytes; 0 when it does not say."""
     lease: float = 0
 
 
@@ -96,7 +96,7 @@ class Operations:
         return create
 
     def delete_cluster(self, name: str) -> Operation:
-        """Take a cluster out, with its members. The answer says how many there were."""
+        """Remove a cluster, with its members. The answer is their number."""
 
         def delete(membership: Membership) -> Planned:
             cluster = membership.cluster(name)
@@ -120,7 +120,7 @@ class Operations:
         return self._set(name, changed)
 
     def set_mode(self, name: str, mode: Mode | None) -> Operation:
-        """Set how the queue treats the cluster's updates; None: as each engine does by itself."""
+        """Set how the queue treats the cluster's updates; None: each engine's own mode."""
 
         def changed(cluster: Cluster) -> Cluster:
             after = replace(cluster, mode=mode)
@@ -135,7 +135,7 @@ class Operations:
             planned = store(membership)
             if not planned.change or not self._ground.mode_of(replace(before, mode=mode)).sums:
                 return planned
-            # Meanwhile an engine may have summed what another one below it sent in the old mode.
+            # Meanwhile an engine may have summed updates that an engine below it sent in the old mode.
             return replace(planned, commands=[(Command.RESET, before.first, before.last)])
 
         return change
@@ -154,7 +154,7 @@ class Operations:
         return self._set(name, lambda cluster: replace(cluster, halted=halted))
 
     def command(self, command: Command, name: str, segment: int | None) -> Operation:
-        """RESET or FBCAST of one segment, or with None of all."""
+        """Reset or broadcast (FBCAST) one segment, or with None all segments."""
 
         def act(membership: Membership) -> Planned:
             cluster = membership.cluster(name)
@@ -170,7 +170,7 @@ class Operations:
     # Members
 
     def join(self, wish: MemberWish) -> Operation:
-        """Admit a member. One that joins again as it is gets the same number. The answer is the member."""
+        """Admit a member; the answer is the member. One that joins again unchanged keeps its number."""
 
         def admit(membership: Membership) -> Planned:
             cluster = membership.cluster(wish.cluster)
@@ -212,7 +212,7 @@ class Operations:
         return admit
 
     def leave(self, name: str) -> Operation:
-        """Take a member out. The answer is what it was."""
+        """Remove a member. The answer is the removed member."""
 
         def remove(membership: Membership) -> Planned:
             member = membership.member(name)
@@ -259,7 +259,7 @@ class Operations:
         return change
 
     def _check_cluster_with(self, cluster: Cluster, member: Member) -> None:
-        """Raises BadInput when a cluster with this member in it breaks a rule."""
+        """Raise BadInput when a cluster with this member in it breaks a rule."""
         others = (each for each in cluster.workers if each.name != member.name)
         joined = replace(cluster, workers=(*others, member))
         if self._ground.mode_of(cluster).sums and len(joined.workers) > MEMBERS.default:
@@ -267,7 +267,7 @@ class Operations:
         require_none(rules.of_cluster(joined, self._ground))
 
     def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
-        """Raises BadInput when the member's model or its path does not fit the cluster."""
+        """Raise BadInput when the member's model or its path does not fit the cluster."""
         most = segment_values(self._ground.beats)
         if wish.values and (wish.values != cluster.values if cluster.values else wish.values > most):
             known = f"one of {cluster.values}" if cluster.values else f"one segment, of up to {most}"
@@ -280,7 +280,7 @@ class Operations:
 
 
 def combine_operations(operation: Operation, rows: Change) -> Operation:
-    """``operation``, with rows that are stored in the same step."""
+    """Return ``operation`` with rows that are stored in the same step."""
 
     def both(membership: Membership) -> Planned:
         planned = operation(membership)
@@ -298,7 +298,7 @@ def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
 
 
 def _mac_of(wish: MemberWish) -> str:
-    """Return the wish's MAC address as all are written, so that one is known again. Raises BadInput."""
+    """Return the wish's MAC address in the usual form, so that it is recognised. Raises BadInput."""
     try:
         return quantities.mac(wish.mac) if wish.mac else default_mac(wish.ip)
     except quantities.Unreadable as error:

@@ -1,6 +1,6 @@
 """The rules for clusters and members, whether a testbed, a command, the API or a control message asks.
 
-Each rule gives the problems it finds; ``where`` of a problem is the field.
+Each rule yields the problems that it finds; ``where`` of a problem is the field.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -30,13 +30,13 @@ class WrongModel(BadInput):
 
 
 def require_none(problems: Iterable[Problem]) -> None:
-    """Raises BadInput with the problems when there are any."""
+    """Raise BadInput with the problems when there are any."""
     if found := tuple(problems):
         raise BadInput(*found)
 
 
 def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield a cluster by itself, with the members that it would have."""
+    """Yield the problems of a cluster by itself, with its members."""
     yield from _check_name(cluster.name, limits.CLUSTER_NAME)
     if not 0 <= cluster.values <= limits.VALUES:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
@@ -52,7 +52,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield an H as it is requested: a sum must be able to come to its end with the members there are."""
+    """Yield the problem of a requested H that the present members cannot complete."""
     mode, workers = ground.mode_of(cluster), len(cluster.workers)
     most = workers * (WINDOW if mode is Mode.ISWITCH_ASYNC else 1)
     if cluster.threshold and not mode.sums:
@@ -65,7 +65,7 @@ def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield whether there are partial sums that could be released or discarded."""
+    """Yield a problem where no partial sums exist that could be released or discarded."""
     mode = ground.mode_of(cluster)
     if not mode.sums:
         what = f"{cluster.name!r} is of mode {mode}, and {_SUMMING}"
@@ -73,7 +73,7 @@ def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_reward(threshold: object) -> Iterator[Problem]:
-    """Yield a reward rule: ``off``, None, or a threshold that the queue's registers can hold."""
+    """Yield the problem of a reward rule: neither ``off``, None, nor a threshold that registers hold."""
     if threshold is None or threshold == "off":
         return
     if not isinstance(threshold, int | float) or not (0 <= threshold <= quantities.GREATEST_BINARY32):
@@ -81,7 +81,7 @@ def of_reward(threshold: object) -> Iterator[Problem]:
 
 
 def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
-    """Yield a member by itself, and beside the hosts that are none."""
+    """Yield the problems of a member by itself, and next to the hosts that are not members."""
     yield from _check_name(member.name)
     if member.name in ground.names:
         yield Problem(f"the name {member.name!r} is taken", "name", "choose another")
@@ -109,22 +109,22 @@ def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
 
 
 def of_port(port: int, ground: Ground) -> Iterator[Problem]:
-    """Yield whether there is such a front port."""
+    """Yield a problem where no such front port exists."""
     if port not in ground.engine_at:
         ports = ", ".join(str(each) for each in sorted(ground.engine_at)[:10])
         yield Problem(f"front port {port} does not exist", "port", f"front ports: {ports}")
 
 
 def of_mac(member: Host, other: Host) -> Iterator[Problem]:
-    """Two hosts of one MAC address (addresses of one NIC, hosts behind one router) share the front port that
-    leads to it."""
+    """Yield a problem where two hosts of one MAC address (one NIC, or behind one router) differ in their
+    front port."""
     if other.port != member.port:
         what = f"{member.mac} is the MAC address of {other.name}, behind port {other.port}"
         yield Problem(what, "mac", "give the worker's own, or the port that leads to both")
 
 
 def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
-    """Yield a worker id beside those of the cluster's other members, whose names are by their ids."""
+    """Yield the problem of a worker id that another member of the cluster has; ``taken`` are names by id."""
     if worker_id and worker_id in taken:
         yield Problem(
             f"{worker_id} is already {taken[worker_id]}'s", "worker_id", "ids differ within a cluster"
@@ -132,7 +132,7 @@ def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
 
 
 def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:
-    """Yield whether the pipeline's tables hold so many."""
+    """Yield a problem for each of the pipeline's tables that cannot hold this many entries."""
     hosts = members + len(ground.hosts) + 1
     for table, entries, size in (
         ("workers", hosts + clusters * ground.between, limits.WORKERS),
@@ -165,7 +165,7 @@ def _check_key(key: str) -> Iterator[Problem]:
 
 
 def _check_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield whether any members could make a result of so many updates."""
+    """Yield a problem where no members could make a result of this many updates."""
     if ground.mode_of(cluster) is Mode.ISWITCH_ASYNC:
         most, why = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
     else:
@@ -176,7 +176,7 @@ def _check_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _check_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield the conditions under which a sum comes to its end."""
+    """Yield the unmet conditions under which a sum can be completed."""
     mode = ground.mode_of(cluster)
     if not mode.sums:
         return
@@ -195,7 +195,7 @@ def _check_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _check_staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield the staleness rule: what it compares with is learnt from a parameter server's ACKs."""
+    """Yield the problem of a staleness rule without a parameter server, whose ACKs give the versions."""
     if cluster.staleness_bound is None:
         return
     mode = ground.mode_of(cluster)
@@ -208,7 +208,7 @@ def _check_staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _check_objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield whether the verifier's model describes what the objective is about."""
+    """Yield a problem where the verifier's model does not describe the objective's clusters."""
     if not cluster.objective:
         return
     try:
@@ -230,7 +230,7 @@ def _check_objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _check_players(cluster: Cluster) -> Iterator[Problem]:
-    """Refuse what is about updates for a cluster whose members send none."""
+    """Refuse settings about updates for a cluster whose members send no updates."""
     if any(member.kind is Kind.PLAYER for member in cluster.workers):
         what = f"{cluster.name!r} has players, which receive weights and send no updates"
         for field in ("reward_threshold", "staleness_bound", "objective", "period"):

@@ -1,6 +1,6 @@
 """The embedded store: one SQLite database in write-ahead mode.
 
-Rows are on the disk when a step returns. An intent need not be: a kill leaves it in the kernel's hands, and
+Rows are on the disk when a step returns. An intent need not be: after a kill the kernel still has it, and
 after a loss of power the devices are read and compared anyway. So a change waits for the disk once.
 """
 
@@ -23,7 +23,7 @@ _REMEDY = (
 _BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _KEPT = 100_000
 _LOGGED_PAGES = 32
-"""Pages of 4 KiB in the write-ahead log from which on it goes into the database."""
+"""The number of 4 KiB pages in the write-ahead log from which on they are moved into the database."""
 _SCHEMA = f"""
 begin;
 create table if not exists row (key text primary key, value text not null) strict;
@@ -42,7 +42,7 @@ commit;
 
 
 def put_aside(folder: Path) -> None:
-    """Rename the database in ``folder`` where it is damaged, so that another takes its place; its log too.
+    """Rename a damaged database in ``folder``, with its log, so that another takes its place.
 
     Raises OlafError.
     """
@@ -64,13 +64,12 @@ class Damaged(OlafError):
 
 
 class SqliteStore:
-    """See :class:`olafctl.membership.interface.MembershipStore`. Any thread may call it."""
+    """The embedded :class:`olafctl.membership.interface.MembershipStore`. Any thread may call it."""
 
     def __init__(self, folder: Path, *, kept: int = _KEPT, reads: bool = False) -> None:
-        """Open the database in ``folder``, which is made; ``kept`` events of history stay. One that only
-        ``reads`` writes nothing; the file must be there, and may be empty.
+        """Open the database in ``folder``, which is made; ``kept`` events of history remain.
 
-        Raises OlafError.
+        A store that only ``reads`` writes nothing; the file must exist, and may be empty. Raises OlafError.
         """
         self._path = folder / FILE
         self._kept = kept
@@ -129,7 +128,7 @@ class SqliteStore:
                 )
             database.execute("update revision set value = ?", (revision,))
             database.execute("delete from intent")
-            # Numbers have no gaps, so the newest that is too much is found without counting.
+            # Numbers have no gaps, so the newest superfluous one is found without counting.
             database.execute(
                 "delete from event where revision <= "
                 "(select revision from event where number = (select max(number) from event) - ?)",
@@ -157,7 +156,7 @@ class SqliteStore:
         return [Event(revision, key, value and json.loads(value)) for revision, key, value in found]
 
     def check(self) -> None:
-        # A connection of its own reads the disk, where this one has pages in memory, and holds up no change.
+        # A separate connection reads the disk, where this one has pages in memory, and delays no change.
         with self._explain_error(), closing(self._read_transaction()) as other:
             found = other.execute("pragma quick_check(1)").fetchone()[0]
         if found != "ok":

@@ -1,1 +1,1 @@
-"""A deployment's network interfaces: veths and namespaces, their impairment, network cards; captures."""
+"""A deployment's network interfaces: veths and namespaces, their impairment, network cards, captures."""

@@ -1,7 +1,7 @@
 """Claims on what a machine has only once: a network card, a port's socket or capture file, a PCI card.
 
-A claim is a socket with a name in the kernel's abstract namespace. It needs no folder that every user may
-write and ends with its process however that ends. Like a network card, it is seen in one network namespace.
+A claim is a socket with a name in the kernel's abstract namespace. It needs no folder that all users may
+write and ends with its process, however that ends. Like a network card, it is seen in one network namespace.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from olafswitch.errors import OlafError, Problem
 
 _NAMES = Path("/proc/net/unix")
 _ENDING = 2.0
-"""Seconds for which a process that was killed, and says no longer whose it is, may take to end."""
+"""The seconds that a killed process, which no longer says whose it is, may take to end."""
 _LOOK_AGAIN = 0.02
 _REMEDY = "destroy that deployment, end that process, or give this port another one"
 
@@ -51,7 +51,7 @@ class Claims:
         self._held |= new
 
     def release(self, names: Iterable[str] | None = None) -> None:
-        """Give ``names`` back, or everything."""
+        """Give ``names`` back, or all resources."""
         for name in [*self._held] if names is None else names:
             if claim := self._held.pop(name, None):
                 claim.close()
@@ -77,12 +77,12 @@ def _is_taken(name: str) -> bool:
 
 
 def _key_of(name: str) -> str:
-    """Return a socket's name in which resources of any length differ."""
+    """Return a socket's name that differs between resources, however long their names are."""
     return f"olaf-claim-{hashlib.sha256(name.encode()).hexdigest()}"
 
 
 def _holder_of(name: str) -> int | None:
-    """Return the process that holds ``name``; None where there is none, or this user may not look at it."""
+    """Return the process that holds ``name``; None where there is none, or this user may not inspect it."""
     address = f"@{_key_of(name)}"
     found = (each.pid for each in psutil.net_connections("unix") if str(each.laddr) == address)
     return next(found, None)
@@ -97,7 +97,7 @@ def _describe_holder(holder: int | None) -> str:
 
 
 def _deployment_of(process: int) -> str | None:
-    """Return the state folder that ``process`` carries in its environment, as far as this user may look."""
+    """Return the state folder in ``process``'s environment, as far as this user may inspect it."""
     with suppress(psutil.Error, OSError):
         return psutil.Process(process).environ().get(OWNER)
     return None

@@ -15,7 +15,7 @@ _RULE = re.compile(
 
 
 class FlowRules:
-    """The rules of one card, of the addresses that it was last given."""
+    """The rules of one card for the addresses that it was last given."""
 
     def __init__(self, card: str) -> None:
         self._card = card
@@ -24,8 +24,8 @@ class FlowRules:
         """How the card chooses a queue for a frame, for people."""
 
     def give(self, queues: Mapping[str, int]) -> None:
-        """UDP from each address comes to its queue, all else by the card's hash; and so does what the card or
-        its driver takes no rule for, of which ``state`` has the reason."""
+        """Steer UDP from each address to its queue and all other frames by the card's hash, which also takes
+        what the card or its driver accepts no rule for; ``state`` then has the reason."""
         try:
             if queues or self._own:
                 self._change(queues)
@@ -50,6 +50,6 @@ class FlowRules:
             self._own.add(address)
 
     def _there(self) -> Iterator[tuple[str, str, int]]:
-        """Where, of which address, to which queue."""
+        """Yield the place, the address and the queue of each rule of the card."""
         for rule in _RULE.finditer(ip.read_output(["-n", self._card], _ETHTOOL)):
             yield rule["place"], rule["address"], int(rule["queue"])

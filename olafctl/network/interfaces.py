@@ -1,5 +1,5 @@
-"""A deployment's veth pairs and namespace: named after its state folder, so that they are found again
-with nothing but that folder, whatever died in between."""
+"""A deployment's veth pairs and namespace: named after its state folder, so that they are found again with
+that folder alone, whatever died in between."""
 
 import glob
 import hashlib
@@ -21,10 +21,10 @@ from olafswitch.ports.namespace import HOME, namespace_exists, run_within
 MTU = 9600
 _CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
 _HOST = ":"
-"""Between a deployment's namespace and a host's name; in neither."""
+"""The separator between a deployment's namespace and a host's name, which is in neither."""
 _NAMESPACE = re.compile(rf"(olaf-.+-[0-9a-f]{{6}})(-cables|{_HOST}.*)?")
 _ALIAS = 256
-"""Bytes of an interface's alias, its end included (IFALIASZ)."""
+"""The bytes of an interface's alias, its end included (IFALIASZ)."""
 _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
@@ -35,7 +35,7 @@ class VethPair:
     inner: str
     outer: str
     queues: int = 1
-    """Queues of each end, over which flows are spread."""
+    """The number of queues of each end, over which flows are spread."""
 
 
 def _mark_of(state: Path) -> str:
@@ -53,7 +53,7 @@ def cables_of(state: Path) -> str:
 
 
 def host_namespace_of(state: Path, host: str) -> str:
-    """Return the namespace of ``host`` alone, in the deployment in ``state``."""
+    """Return the namespace of the single ``host``, in the deployment in ``state``."""
     return f"{namespace_of(state)}{_HOST}{host}"
 
 
@@ -63,8 +63,7 @@ def receiver_of(state: Path) -> int | None:
 
 
 def interface_of(state: Path, tail: str) -> str:
-    """Return an interface name of the deployment in ``state``; ``tail`` of up to 5 characters identifies
-    it."""
+    """Return an interface name of the deployment in ``state``, with a ``tail`` of up to 5 characters."""
     name = f"olaf{_mark_of(state)}{tail}"
     assert len(name) <= 15, name
     return name
@@ -89,8 +88,8 @@ def why_no_tap() -> str | None:
 
 @cache
 def _find_refusal() -> str | None:
-    """Return what the kernel says to a namespace with a veth pair into it: capabilities alone do not show
-    in a container they may not count."""
+    """Return the kernel's error on a trial namespace with a veth pair: in a container, capabilities alone do
+    not tell."""
     end = f"olaft{secrets.token_hex(4)}"
     try:
         with trial.trial_namespace() as name:
@@ -115,10 +114,10 @@ def _tap_refusal() -> str | None:
 
 
 def create_pairs(state: Path, pairs: Sequence[VethPair]) -> None:
-    """Make the namespace of ``state``, if it is not there, and ``pairs`` into it, up and silent: no IPv6,
-    no ARP answers from the pipeline's side, no offloads.
+    """Make the namespace of ``state``, if it does not exist, and ``pairs`` into it, up and silent.
 
-    Raises OlafError; what was made until then is left for :func:`remove`.
+    They have no IPv6, no ARP answers from the pipeline's side, and no offloads. Raises OlafError; interfaces
+    made until then are left for :func:`remove_interfaces`.
     """
     namespace = namespace_of(state)
     if not namespace_exists(namespace):
@@ -152,8 +151,8 @@ def _queue_options(pair: VethPair) -> str:
 
 
 def create_cables(state: Path, pairs: Sequence[VethPair]) -> None:
-    """Make ``pairs`` with both ends in a namespace of their own, where nothing but the deployment's
-    processes hears them. Raises OlafError."""
+    """Make ``pairs`` with both ends in their own namespace, where only the deployment's processes hear them.
+    Raises OlafError."""
     namespace = cables_of(state)
     add_namespaces(state, [namespace])
     ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
@@ -181,9 +180,9 @@ def adopt_interface(state: Path, interface: str, name: str) -> None:
 
 
 def remove_interfaces(state: Path) -> None:
-    """Remove every interface and namespace of ``state``, its hosts' too; what is not there is fine.
+    """Remove every interface and namespace of ``state``, with its hosts', if they exist.
 
-    Raises OlafError when something of it stays.
+    Raises OlafError when one remains.
     """
     trial.sweep_namespaces()
     _remove_found(state, lambda: left_of(state))
@@ -193,7 +192,7 @@ def remove_but(state: Path, inner: Set[str]) -> None:
     """Remove the cables of ``state``, its interfaces but the pairs with these ``inner`` ends, and its
     namespace when no pair is left; its hosts' namespaces stay.
 
-    Raises OlafError when something of it stays.
+    Raises OlafError when one remains.
     """
     kept = {*inner, *(host_namespace_of(state, host) for host in hosts_of(state))}
     if inner:
@@ -208,7 +207,7 @@ def _remove_found(state: Path, find: Callable[[], Sequence[str]]) -> None:
     if not ip.is_installed():
         raise MissingTool(Problem(ip.NO_IP, found[0], "install it, then try again"))
     namespaces = set(namespaces_of(state))
-    # One by one: taking a namespace away first removes its pairs at some later time.
+    # They are removed one by one: removing a namespace first removes its pairs at some later time.
     for name in found:
         if name not in namespaces:
             ip.try_to(["link", "delete", "dev", name])
@@ -229,15 +228,15 @@ def left_of(state: Path) -> Sequence[str]:
 
 
 def find_owners(home: Path) -> Sequence[str]:
-    """Return the names of the folders in ``home``, there or deleted, that still own a namespace."""
+    """Return the names of the folders in ``home``, existing or deleted, that still own a namespace."""
     found = {entry.name.partition(_HOST)[0].removesuffix("-cables") for entry in HOME.glob("olaf-*")}
     named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
     return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
 def find_states() -> Mapping[str, Path | None]:
-    """Return every deployment on this machine that still has a namespace, wherever its state is: the name
-    of its namespace and its state folder, there or deleted; None when no namespace of it shows it."""
+    """Return every deployment on this machine that still has a namespace, by the namespace's name: its state
+    folder, existing or deleted; None when no namespace of it shows the folder."""
     found: dict[str, Path | None] = {}
     for name in sorted(entry.name for entry in HOME.glob("olaf-*")):
         if (ours := _NAMESPACE.fullmatch(name)) and found.get(ours[1]) is None:
@@ -246,7 +245,7 @@ def find_states() -> Mapping[str, Path | None]:
 
 
 def _owner_of(namespace: str) -> Path | None:
-    """Return what :func:`add_namespaces` wrote down in it."""
+    """Return the folder that :func:`add_namespaces` wrote down in a namespace."""
     try:
         links = json.loads(ip.read_output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
         return Path(links[0]["ifalias"])
@@ -260,19 +259,19 @@ def add_namespaces(state: Path, names: Sequence[str]) -> None:
     owner = str(state.resolve())
     alias = ["alias", owner] if len(os.fsencode(owner)) < _ALIAS else []
     for name in names:
-        # The name holds a digest only; the loopback's alias says whose it is when the folder is gone.
+        # The name holds only a digest; the loopback's alias names the owner when the folder is gone.
         ip.run_ip(["-n", name, "link", "set", "dev", "lo", "up", *alias], state)
         run_within(name, lambda: _silence_ipv6("default"))
 
 
 def hosts_of(state: Path) -> Sequence[str]:
-    """Return the hosts of the deployment in ``state`` that have a namespace of their own."""
+    """Return the hosts of the deployment in ``state`` that have their own namespace."""
     start = host_namespace_of(state, "")
     return sorted(entry.name.removeprefix(start) for entry in HOME.glob(f"{glob.escape(start)}*"))
 
 
 def namespaces_of(state: Path) -> Sequence[str]:
-    """Return the namespaces of ``state`` that are there: its hosts', its own, its cables'."""
+    """Return the existing namespaces of ``state``: its hosts', its own, its cables'."""
     hosts = [host_namespace_of(state, host) for host in hosts_of(state)]
     return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if namespace_exists(name))]
 

@@ -8,17 +8,17 @@ from olafctl.network import ip, trial
 from olafswitch.errors import OlafError
 
 _LIMIT = 1_000_000
-"""Frames that may be on their way: netem drops what comes on top, and that would be a loss of its own."""
+"""The frames that may be on their way: netem drops further frames, which would be an additional loss."""
 
 
 @dataclass(frozen=True)
 class Impairment:
-    """What happens to each frame, each way."""
+    """The impairment of each frame, each way."""
 
     delay: int
-    """ns."""
+    """The delay in ns."""
     jitter: int
-    """ns that the delay may be longer or shorter; frames may overtake each other then."""
+    """The ns that the delay may be longer or shorter; frames may overtake each other then."""
     loss: float
     """The fraction of frames that are lost, 0 … 1."""
 
@@ -37,7 +37,7 @@ def why_not() -> str | None:
 
 
 def impair_interface(state: Path, interface: str, namespace: str | None, impairment: Impairment) -> None:
-    """Impair what leaves ``interface``, of the deployment in ``state``. Raises OlafError."""
+    """Impair the frames that leave ``interface`` of the deployment in ``state``. Raises OlafError."""
     inside = ["-n", namespace] if namespace else []
     ip.run_ip([*inside, *_netem_words(interface, impairment)], state, "tc")
 

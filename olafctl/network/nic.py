@@ -1,4 +1,4 @@
-"""A network card as a front port: whether it may be one, and what should be set at it and is not."""
+"""A network card as a front port: whether it may be one, and which of its settings should change."""
 
 import socket
 import struct
@@ -17,8 +17,7 @@ _LRO, _VLAN = 1 << 15, 1 << 8
 
 
 def why_not(name: str) -> str | None:
-    """Return why ``name`` cannot be a front port, or None when it can: the engine takes all that comes in
-    there."""
+    """Return why ``name`` cannot be a front port, whose frames the engine takes, or None when it can."""
     if not (_SYS / name).exists():
         return f"interface {name} does not exist"
     if name in _default_routes():
@@ -27,7 +26,7 @@ def why_not(name: str) -> str | None:
 
 
 def read_mtu(name: str) -> int | None:
-    """Bytes of the longest packet that passes ``name``; None where the interface does not exist."""
+    """Return the bytes of the longest packet that passes ``name``; None where it does not exist."""
     try:
         return int((_SYS / name / "mtu").read_text())
     except OSError:
@@ -35,7 +34,7 @@ def read_mtu(name: str) -> int | None:
 
 
 def _default_routes() -> Iterator[str]:
-    """Yield the interfaces with one, of IPv4 or IPv6."""
+    """Yield the interfaces with a default route, of IPv4 or IPv6."""
     for line in _ROUTES.read_text().splitlines()[1:]:
         name, to, *_ = line.split()
         if int(to, 16) == 0:
@@ -49,8 +48,8 @@ def _default_routes() -> Iterator[str]:
 
 
 def note_settings(name: str, longest: int, threads: int = 1) -> Iterator[str]:
-    """Yield a line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or
-    ``threads`` time, with its remedy; none where the interface does not exist."""
+    """Yield a line, with the remedy, for each setting of ``name`` that costs frames of up to ``longest``
+    bytes, or ``threads`` time; none where the interface does not exist."""
     if (most := read_mtu(name)) is None:
         return
     queues = len(list((_SYS / name / "queues").glob("rx-*")))

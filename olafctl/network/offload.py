@@ -1,5 +1,5 @@
-"""Frames leave an interface as they will be on the wire: checksums made, VLAN tags in place, nothing left to
-"hardware"."""
+"""Make frames leave an interface as they will be on the wire: checksums made, VLAN tags in place, nothing
+left to "hardware"."""
 
 import socket
 import struct
@@ -22,7 +22,7 @@ _TAGS = ("tx-vlan-hw-insert", "tx-vlan-stag-hw-insert")
 def disable_offloads(interface: str) -> None:
     """Switch segmentation, checksum and VLAN offloads of ``interface`` (in the current namespace) off.
 
-    What an interface does not offer is off already. Raises OSError when it does not exist.
+    An offload that the interface lacks is off already. Raises OSError when the interface does not exist.
     """
     socket.if_nametoindex(interface)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

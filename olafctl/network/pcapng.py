@@ -27,14 +27,14 @@ def start_section(application: str, interfaces: Sequence[str], longest: int) -> 
 
 
 def packet_block(interface: int, when: int, frame: bytes, outbound: bool) -> bytes:
-    """Return a frame at ``when`` ns since the epoch."""
+    """Return the block of a frame at ``when`` ns since the epoch."""
     head = struct.pack("=IIIII", interface, when >> 32, when & 0xFFFFFFFF, len(frame), len(frame))
     direction = struct.pack("=I", _OUTBOUND if outbound else _INBOUND)
     return _make_block(_PACKET, head + _pad_block(frame) + _make_options((_EPB_FLAGS, direction)))
 
 
 def statistics_block(interface: int, when: int, received: int, dropped: int) -> bytes:
-    """Return what an interface has received, and what of it is not in the file."""
+    """Return the block of an interface's received frames, and of those that are not in the file."""
     head = struct.pack("=III", interface, when >> 32, when & 0xFFFFFFFF)
     counts = ((_ISB_RECEIVED, struct.pack("=Q", received)), (_ISB_DROPPED, struct.pack("=Q", dropped)))
     return _make_block(_STATISTICS, head + _make_options(*counts))

@@ -1,4 +1,4 @@
-"""Records what passes several front ports as one pcapng file."""
+"""Record the frames that pass several front ports as one pcapng file."""
 
 import select
 import socket
@@ -17,10 +17,10 @@ from olafswitch.ports.capture import FrameListener
 def record_frames(
     ports: Mapping[str, FrameListener], write: Callable[[bytes], None], until: socket.socket, most: int | None
 ) -> tuple[int, int]:
-    """Write a pcapng file of what passes ``ports``, by name, until ``until`` is readable, ``most`` frames are
-    written, or the reader of the file is gone; how many frames are in it, and how many more were lost.
+    """Write a pcapng file of the frames that pass ``ports``; return how many it has, and how many were lost.
 
-    Raises OlafError when a port is gone, and what ``write`` raises; the file is complete in any case.
+    It ends when ``until`` is readable, ``most`` frames are written, or the file's reader is gone. Raises
+    OlafError when a port is gone, and what ``write`` raises; the file is complete in any case.
     """
     listeners = list(ports.values())
     taken, dropped = [0] * len(ports), [0] * len(ports)

@@ -1,7 +1,7 @@
-"""The processor that receives what a deployment sends to its hosts, so that the engine's thread need not.
+"""The processor that receives a deployment's frames to its hosts, so that the engine's thread need not.
 
-By default the kernel lets the thread that sends into a veth do the receiving at its other end as well. One
-processor for all of a deployment's hosts keeps the order of frames.
+By default the kernel lets the thread that sends into a veth receive at its other end as well. One processor
+for all of a deployment's hosts keeps the order of frames.
 """
 
 import os
@@ -17,15 +17,15 @@ _WRITE = 'mask=$1; shift; for name; do echo "$mask" > "/sys/class/net/$name/queu
 
 
 def choose_processor(key: str) -> int | None:
-    """Return the one that receives for the deployment with this ``key`` (hexadecimal digits), of those
+    """Return the processor that receives for the deployment with this ``key`` (hexadecimal digits), of those
     that this process may use; None when there is only one."""
     usable = sorted(os.sched_getaffinity(0))
     return usable[int(key, 16) % len(usable)] if len(usable) > 1 else None
 
 
 def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], state: Path) -> None:
-    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering);
-    None: the one that sends it.
+    """Let processor ``number`` receive at ``interfaces`` (Linux: Receive Packet Steering); None: the
+    sender's.
 
     Where that is not allowed (containers with a read-only /sys), the sender goes on doing so.
     """
@@ -47,14 +47,14 @@ def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], st
 
 
 def keep_off(number: int | None) -> AbstractContextManager[None]:
-    """Threads that are started within it do not run on processor ``number`` (None: they run on any)."""
+    """Start threads within the context on other processors than ``number`` (None: on any)."""
     usable = os.sched_getaffinity(0)
     return keep_on(usable - {number} or usable)
 
 
 @contextmanager
 def keep_on(processors: Set[int]) -> Iterator[None]:
-    """Threads that are started within it run on ``processors``. Raises OSError when there are none such."""
+    """Start threads within the context on ``processors``. Raises OSError when none of them exists."""
     usable = os.sched_getaffinity(0)
     os.sched_setaffinity(0, processors)
     try:
@@ -64,6 +64,6 @@ def keep_on(processors: Set[int]) -> Iterator[None]:
 
 
 def processor_mask(number: int) -> str:
-    """Processor ``number`` alone, as sysfs takes it: groups of 32 bits in hexadecimal, the highest first."""
+    """Return sysfs' mask of processor ``number``: groups of 32 bits in hexadecimal, the highest first."""
     groups, bit = divmod(number, _BITS)
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])

@@ -1,4 +1,4 @@
-"""A network namespace in which it is tried out what the kernel allows."""
+"""A network namespace in which to try what the kernel allows."""
 
 import os
 import re
@@ -11,12 +11,12 @@ from olafctl.network import ip
 from olafswitch.ports.namespace import HOME
 
 _NAME = re.compile(r"olaf-try-(\d+)-[0-9a-f]+")
-"""Says which process made it."""
+"""The name of a trial namespace, with the process that made it."""
 
 
 @contextmanager
 def trial_namespace() -> Iterator[str]:
-    """Yield the name of a new one, which is removed afterwards. Raises OlafError when there can be none."""
+    """Yield the name of a trial namespace, which is removed afterwards. Raises OlafError."""
     sweep_namespaces()
     name = f"olaf-try-{os.getpid()}-{secrets.token_hex(4)}"
     try:
@@ -27,7 +27,7 @@ def trial_namespace() -> Iterator[str]:
 
 
 def sweep_namespaces() -> None:
-    """Remove those whose process was killed."""
+    """Remove the trial namespaces of processes that were killed."""
     for entry in HOME.glob("olaf-try-*"):
         made_by = _NAME.fullmatch(entry.name)
         if made_by and not Path("/proc", made_by[1]).exists():

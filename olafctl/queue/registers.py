@@ -43,7 +43,7 @@ class Access(Enum):
 
 @dataclass(frozen=True)
 class Register:
-    """One register: byte ``offset``, what it means, and its value after reset.
+    """One register: byte ``offset``, meaning, and value after reset.
 
     ``reset`` is None where a Verilog parameter decides it.
     """
@@ -56,7 +56,7 @@ class Register:
 
     @property
     def words(self) -> int:
-        """32-bit words it takes."""
+        """The number of 32-bit words of the register."""
         return 2 if self.access is Access.COUNTER else 1
 
 
@@ -280,14 +280,13 @@ def rate_word(bits_per_second: int | None) -> int:
 
 
 def rate_of(word: int) -> float | None:
-    """Return the link rate in bit/s that a value of the ``rate`` register stands for; None means
-    unconstrained."""
+    """Return the link rate in bit/s of a ``rate`` register's value; None means unconstrained."""
     return word * CLOCK_HZ / _RATE_UNIT if word else None
 
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What an index does with its updates; ``reward_threshold`` as binary32 bits."""
+    """The settings of an index for its updates; ``reward_threshold`` as binary32 bits."""
 
     mode: Mode = Mode.OLAF
     halted: bool = False
@@ -302,8 +301,8 @@ class IndexSettings:
 
 _NUMBERS = ("threshold", "reward_enable", "reward_threshold", "stale_enable", "stale_bound")
 OF_EVERY_INDEX = ("mode", *_NUMBERS)
-"""Names under which QueueRegisters reads and writes one setting of all indices; what else each of them has
-stays as it is."""
+"""Names under which QueueRegisters reads and writes one setting of all indices; their other settings
+remain."""
 
 _HALTED = 1 << 8
 _BUSY_READS = 1_000_000
@@ -317,7 +316,7 @@ class QueueRegisters:
         self._write = write
 
     def read(self, name: str) -> int:
-        """Return the value now; status and counters by way of a snapshot.
+        """Return a register's value; status and counters by way of a snapshot.
 
         Raises BadInput when the register does not exist, or indices differ in a setting that all share.
         """
@@ -431,7 +430,7 @@ def _changed_settings(settings: IndexSettings, name: str, value: int) -> IndexSe
 
 
 def is_staging(name: str) -> bool:
-    """Return whether a register only takes part in commands for indices, and says nothing by itself."""
+    """Return whether a register only takes part in commands for indices, and has no meaning by itself."""
     return name.startswith(("range_", "set_", "get_", "command_"))
 
 

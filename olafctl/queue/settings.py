@@ -18,12 +18,12 @@ class IndexRange:
     settings: IndexSettings
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, for :meth:`from_json`."""
+        """Return plain values, for :meth:`from_json`."""
         return {"first": self.first, "last": self.last, **asdict(self.settings)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "IndexRange":
-        """Return what :meth:`as_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return :meth:`as_json`'s range. Raises KeyError, TypeError or ValueError for other values."""
         given = dict(values)
         first, last, mode = int(given.pop("first")), int(given.pop("last")), Mode(given.pop("mode"))
         return cls(first, last, IndexSettings(mode=mode, **given))
@@ -36,12 +36,12 @@ class Change:
     first: int
     last: int
     before: IndexSettings | None
-    """None when it is not known."""
+    """None when the settings before are not known."""
     after: IndexSettings
 
 
 Ranges = tuple[IndexRange, ...]
-"""In rising order and without gaps; neighbours differ."""
+"""Ranges in rising order and without gaps; neighbours differ."""
 
 
 def join_ranges(settings: Iterable[IndexSettings]) -> Ranges:
@@ -61,7 +61,7 @@ def of_all(registers: QueueRegisters) -> Ranges:
 
 
 def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
-    """Return all ``indices``: the ``given`` ranges, and the settings after a reset everywhere else."""
+    """Return the ranges of all ``indices``: the ``given`` ones, and the settings after a reset elsewhere."""
     settings = [IndexSettings()] * indices
     for part in given:
         settings[part.first : part.last + 1] = [part.settings] * (part.last - part.first + 1)
@@ -69,8 +69,8 @@ def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
 
 
 def find_changes(before: Sequence[IndexRange], after: Sequence[IndexRange]) -> Iterator[Change]:
-    """Yield what takes ``before``, which may be empty when it is not known, to ``after``, in as few ranges
-    as can be."""
+    """Yield the changes from ``before``, which may be empty when it is not known, to ``after``, in the fewest
+    ranges."""
     known = {}
     for part in before:
         known.update(dict.fromkeys(range(part.first, part.last + 1), part.settings))

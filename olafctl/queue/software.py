@@ -1,4 +1,4 @@
-"""Builds OlafQueue in C++: a shared library behind ``native/queue_model.h`` for each parameter set."""
+"""Build OlafQueue in C++: a shared library behind ``native/queue_model.h`` for each parameter set."""
 
 from pathlib import Path
 
@@ -13,15 +13,15 @@ _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall
 
 
 def make_defines(geometry: Geometry) -> list[str]:
-    """``geometry`` for the preprocessor."""
+    """Return ``geometry`` as definitions for the preprocessor."""
     return [f"-DOLAF_{name}={value}" for name, value in geometry.verilog.items()]
 
 
 def build_software_queue(geometry: Geometry, source: Path = _SOURCE, options: tuple[str, ...] = ()) -> Path:
-    """Return the shared library for ``geometry``, from the cache or compiled now (a few seconds); or of
-    another ``source`` around the same rules.
+    """Return the shared library for ``geometry``, from the cache or compiled now (a few seconds).
 
-    Raises MissingTool without a C++ compiler, OlafError when it refuses.
+    ``source`` may be another file around the same rules. Raises MissingTool without a C++ compiler, OlafError
+    when it refuses.
     """
     compiler = cxx()
     headers = [*sorted(NATIVE.glob("*.h")), *sorted(_WIRE.glob("*.h"))]

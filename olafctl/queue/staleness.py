@@ -3,16 +3,16 @@
 import math
 
 BITS = 4
-"""Width of a shift: an update weighs no less than 2^-15."""
+"""The width of a shift: an update weighs no less than 2^-15."""
 LENGTHS = 16
-"""A staleness has 0 … 15 bits: half the range of versions and more is not behind but ahead."""
+"""The lengths of a staleness, 0 … 15 bits: half the range of versions and more is not behind but ahead."""
 GREATEST_BOUND = 65535
 
 
 def shift_words(root: float | None) -> tuple[int, int]:
     """Return the two registers for Stellaris' weights δ^(-1/``root``) (§V-A); None weighs all alike.
 
-    All staleness δ of one length in bits has one weight, a power of two: the one nearest to the mean of their
+    All staleness δ of one length in bits has one weight: the power of two nearest to the mean of their
     logarithms.
     """
     ks = [0, *(_shift_of(length, root) if root is not None else 0 for length in range(1, LENGTHS))]
@@ -21,7 +21,7 @@ def shift_words(root: float | None) -> tuple[int, int]:
 
 
 def weights_of(low: int, high: int) -> list[int]:
-    """k of the weight 2^-k for each length of the staleness in bits."""
+    """Return k of the weight 2^-k for each length of the staleness in bits."""
     word = high << 32 | low
     return [word >> BITS * length & (1 << BITS) - 1 for length in range(LENGTHS)]
 

@@ -1,4 +1,4 @@
-"""Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h`` for each parameter set."""
+"""Build the Verilated OlafQueue: a shared library behind ``native/queue_model.h`` for each parameter set."""
 
 import shutil
 from collections.abc import Callable
@@ -33,9 +33,8 @@ _FAST, _SELDOM_RUN = ("-O2",), ("-O0",)
 def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
     """Return the shared library for ``geometry``, from the cache or built now (half a minute).
 
-    ``progress`` gets each step.
-    Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
-    fit the modules or the build fails.
+    ``progress`` gets each step. Raises MissingTool without Verilator or a C++ compiler, OlafError when the
+    rendered instance does not fit the modules or the build fails.
     """
     return build_variant(geometry, verilog.sources_folder(geometry), (), str(geometry), progress)
 
@@ -43,7 +42,7 @@ def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> P
 def build_variant(
     geometry: Geometry, hdl: Path, native: tuple[Path, ...], title: str, progress: Progress
 ) -> Path:
-    """As ``build_queue``, from the Verilog in ``hdl`` and with further C++ files. Raises as it does."""
+    """Build as :func:`build_queue`, from the Verilog in ``hdl`` and with further C++ files."""
     root, compiler, files = verilator_root(), cxx(), (*_OWN, *native)
     top = Path(verilog.INSTANCE).stem
     options = (geometry, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)
@@ -78,5 +77,5 @@ def build_variant(
 
 
 def verilog_sources() -> list[Path]:
-    """Return the modules of OlafQueue and what they include, in a stable order."""
+    """Return the modules of OlafQueue and their included files, in a stable order."""
     return sorted((paths.sources() / "hdl").glob("olaf_*.v*"))

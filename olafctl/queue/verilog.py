@@ -22,7 +22,7 @@ _PLACED = re.compile(r"%(?:Warning|Error)[\w-]*: (?P<where>[^:]+:\d+):\d+: (?P<w
 def sources_folder(queue: Geometry) -> Path:
     """Return the folder of every Verilog file for ``queue``, its instance checked against the modules.
 
-    One a content: what is compiled from it is what was checked. Raises OlafError with every misfit.
+    Each content has one folder: what is compiled was checked. Raises OlafError with every misfit.
     """
     files = render_sources(queue)
 
@@ -36,7 +36,7 @@ def sources_folder(queue: Geometry) -> Path:
 
 
 def check_instances(rendered: Path) -> None:
-    """Hold the instances in a file against the modules beside it: names, parameters, ports, widths.
+    """Check the instances in a file against the modules next to it: names, parameters, ports, widths.
 
     Raises OlafError with every misfit that Verilator finds; MissingTool without it.
     """

@@ -1,4 +1,4 @@
-"""The MAC of a control message: what it covers, and how a message gets it."""
+"""The MAC of a control message: the bytes that it covers, and how a message gets it."""
 
 import hmac
 from ipaddress import IPv4Address
@@ -10,8 +10,8 @@ MAC_BYTES = 16
 
 
 def make_mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    """Authenticate a message up to its MAC under ``key`` (hexadecimal); zero without a key. The member that
-    sends or gets it is at that address."""
+    """Return the MAC under ``key`` (hexadecimal) of a message up to its MAC; zero without a key. The member
+    that sends or gets the message is at ``ip`` and ``udp_port``."""
     if not key:
         return bytes(MAC_BYTES)
     covered = ip.packed + udp_port.to_bytes(2, "big") + message
@@ -19,6 +19,6 @@ def make_mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
 
 
 def sign_message(layout: HeaderLayout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    """Return a message's bytes with its MAC; arguments as of :func:`mac`."""
+    """Return a message's bytes with its MAC; the arguments are those of :func:`make_mac`."""
     message = pack_header(layout, values)[:-MAC_BYTES]
     return message + make_mac(message, key, ip, udp_port)

@@ -33,7 +33,7 @@ class ControlAction(IntEnum):
 
 
 class MemberRole(IntEnum):
-    """What a member is."""
+    """The role of a member."""
 
     WORKER = 0
     SWITCH = 1
@@ -42,7 +42,7 @@ class MemberRole(IntEnum):
 
 
 class Reason(IntEnum):
-    """Why a message was refused; OK when it was not."""
+    """The reason why a message was refused; OK when it was not."""
 
     OK = 0
     BAD_MESSAGE = 1
@@ -58,11 +58,11 @@ class Reason(IntEnum):
 
 
 CLOCKS_DIFFER = 3600 * 10**9
-"""ns that a sender's clock may be ahead of the daemon's."""
+"""The ns that a sender's clock may be ahead of the daemon's."""
 ALL_SEGMENTS = 0xFFFF
-"""As ``segment``: every segment of the cluster."""
+"""The ``segment`` that means every segment of the cluster."""
 NOT_KNOWN = 0xFFFFFFFF
-"""As ``age``: none."""
+"""The ``age`` that means none is known."""
 
 _ACTION = LayoutField("action", 8, "which message this is")
 _CLUSTER = LayoutField("cluster", 256, "cluster name, UTF-8, padded with zero bytes")

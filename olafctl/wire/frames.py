@@ -57,7 +57,7 @@ def bits_float(bits: int) -> float:
 
 
 def mac_bits(mac: str) -> int:
-    """``aa:bb:cc:dd:ee:ff`` as an integer."""
+    """Return ``aa:bb:cc:dd:ee:ff`` as an integer."""
     return int(mac.replace(":", ""), 16)
 
 
@@ -80,7 +80,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Datagram:
-    """A UDP datagram over IPv4 with its addresses; ``body`` is what the sockets at both ends see."""
+    """A UDP datagram over IPv4 with its addresses; ``body`` is the payload of the sockets at both ends."""
 
     source: Endpoint
     destination: Endpoint

@@ -1,7 +1,7 @@
 """The size of an OlafQueue: its four parameters, their bounds and their defaults.
 
 The testbed's checks, the builds, the command line and the Verilog's own checks (``hdl/olaf_geometry.vh``,
-generated) all take them from here.
+generated) all read them here.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from olafswitch.errors import BadInput, Problem
 
 @dataclass(frozen=True)
 class Bounds:
-    """The least and the greatest value a parameter may have, what it is when left out, and its meaning."""
+    """The smallest and the largest value of a parameter, its default, and its meaning."""
 
     least: int
     greatest: int
@@ -25,35 +25,35 @@ SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
 MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch sum tells apart")
 WINDOW = 16
-"""Numbers before a member's newest of which an index knows whether it took them."""
+"""The numbers before a member's newest of which an index knows whether it took them."""
 THRESHOLD_MOST = 65535
-"""H: a header counts no further."""
+"""The largest H: a header counts no further."""
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
 
 
 STANDARD_MTU = 1500
-"""Bytes of an IP packet where no other MTU is set; slots of up to 24 beats are for these."""
+"""The bytes of an IP packet where no other MTU is set, for slots of up to 24 beats."""
 JUMBO_MTU = 9022
-"""MTU of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
+"""The MTU of Ethernet frames of 9036 bytes (OLAF §12.1), for longer slots."""
 
 
 MOST_PACKET_BYTES = 65535
-"""Bytes that IPv4 can say a packet has, whatever its network carries."""
+"""The most bytes of a packet that IPv4 can express, whatever its network carries."""
 PACKET_HEADER_BYTES = IPV4.size + UDP.size + OLAF.size + STATUS.size
 
 
 def packet_values(mtu: int) -> int:
-    """Gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a status."""
+    """Return the gradient values of an IP packet of ``mtu`` bytes, an update or an ACK with a status."""
     return (min(mtu, MOST_PACKET_BYTES) - PACKET_HEADER_BYTES) // 4
 
 
 def slot_values(beats: int) -> int:
-    """Gradient values of a frame that a slot of ``beats`` holds."""
+    """Return the gradient values of a frame that fits a slot of ``beats``."""
     return (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
 
 
 def segment_values(beats: int) -> int:
-    """Gradient values in a segment: the block of a model that a slot of ``beats`` holds and a packet carries.
+    """Return the gradient values of a segment: the block of a model that fits a slot and a packet.
 
     The SDK divides by ``packet_values`` alone, which is generated into it: where a slot is as long as the MTU
     (24 and 142 beats) both give the same segments.
@@ -90,7 +90,7 @@ class Geometry:
 
     @property
     def verilog(self) -> dict[str, int]:
-        """Return the values by the names of the parameters of ``hdl/olaf_queue.v``."""
+        """The values by the names of the parameters of ``hdl/olaf_queue.v``."""
         return {name.upper(): getattr(self, name) for name in BOUNDS}
 
 

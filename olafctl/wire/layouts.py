@@ -27,14 +27,14 @@ class HeaderLayout:
     meaning: str
     fields: tuple[LayoutField, ...]
 
-    @cached_property  # the length of every frame that is taken apart in Python
+    @cached_property  # cached: the length of every frame that is decoded in Python
     def bits(self) -> int:
-        """Width in bits."""
+        """The width in bits."""
         return sum(field.bits for field in self.fields)
 
     @cached_property
     def size(self) -> int:
-        """Length in bytes."""
+        """The length in bytes."""
         return self.bits // 8
 
     def field(self, name: str) -> LayoutField:
@@ -45,7 +45,7 @@ class HeaderLayout:
         raise KeyError(f"{self.name} has no field {name}")
 
     def offset(self, name: str) -> int:
-        """Bits from the header's first bit to the field's first bit.
+        """Return the number of bits from the header's first bit to the field's first bit.
 
         Raises KeyError when the field does not exist.
         """
@@ -77,7 +77,7 @@ class Flag(IntEnum):
 
 
 class FrameKind(IntEnum):
-    """What VNP4₁ found a frame to be; travels in the tuser and the shim."""
+    """The kind of a frame that VNP4₁ found; travels in the tuser and the shim."""
 
     BYPASS = 0
     UPDATE = 1
@@ -89,23 +89,23 @@ class Refusal(IntEnum):
     """Why VNP4₁ drops a frame: the key of its table ``refusals``."""
 
     EPOCH = 1
-    """It is of another job than its worker's."""
+    """The frame belongs to another job than its worker."""
     SEGMENT = 2
-    """Beyond its worker's model."""
+    """The segment is beyond its worker's model."""
     PORT = 3
-    """From a worker's or a parameter server's address, but not from where that is."""
+    """The frame has a worker's or a parameter server's address, but came by another port."""
     MERGED = 4
-    """A worker's update that counts others in, or none, or has flags that no worker sets."""
+    """A worker's update counts others in, or none, or has flags that no worker sets."""
     LENGTH = 5
-    """IPv4 and UDP disagree on it."""
+    """IPv4 and UDP contradict each other in the length."""
     CHECKSUM = 6
     """The IPv4 header's checksum is wrong."""
     TTL = 7
-    """Used up."""
+    """The TTL is used up."""
     TAG = 8
-    """Under a tag of no VLAN or in SNAP, which hosts take off: what is in it would pass unseen."""
+    """The frame is under a tag of no VLAN or in SNAP, which hosts remove: its content would pass unseen."""
     DESTINATION = 9
-    """An update to a MAC address or a UDP port that is not its server's."""
+    """An update is sent to a MAC address or a UDP port that is not its server's."""
 
 
 class StatusFlag(IntEnum):
@@ -126,7 +126,7 @@ MAX_FRONT_PORT = 499
 QUEUE_PORT = 500
 CPU_PORT = 510
 ANY_PORT = 0xFFFF
-"""Instead of a port's number: whichever that is."""
+"""The port number that means any port."""
 
 ETHERNET = HeaderLayout(
     "ethernet",
@@ -228,7 +228,7 @@ OLAF = HeaderLayout(
     ),
 )
 
-# The same bytes as the Olaf header, so that engines forward it like other traffic.
+# It has the same bytes as the Olaf header, so that engines forward it like other traffic.
 INIT = HeaderLayout(
     "init",
     "The Olaf header of an INIT without DELTA: how a model is divided; its segment's weights may follow",
@@ -293,4 +293,4 @@ PACKET_OUT = HeaderLayout(
 ALL = (ETHERNET, VLAN, SNAP, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
 GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
 TIMES = 1 << OLAF.field("gen_time").bits
-"""gen_time counts ns modulo this; a time is newer when it is less than half of it ahead."""
+"""gen_time counts ns modulo this; a time is newer when it is ahead by less than half of it."""

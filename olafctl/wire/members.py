@@ -1,9 +1,10 @@
-"""What replicas say to one another (iSwitch §4, algorithm 1), defined once: no engine and no daemon reads it.
+"""Messages of replicas to one another (iSwitch §4, algorithm 1), defined once: no engine or daemon reads
+them.
 
-Datagrams of type of service 0 between the members of one training. The first byte is the action, below 16
-and none of a control message, so that no Olaf header and no control message begins like it. ``line`` is the
-identity of the numbering that the members share, and ``incarnation`` the sender's, by which what a program
-sent before it was killed differs from what it sends now.
+Datagrams of type of service 0 between the members of one training. The first byte is the action, below 16 and
+none of a control message, so that no Olaf header and no control message begins like it. ``line`` is the
+identity of the numbering that the members share, and ``incarnation`` the sender's: it tells a program's
+messages from those that it sent before it was killed.
 """
 
 from enum import IntEnum

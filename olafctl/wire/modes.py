@@ -5,7 +5,7 @@ from typing import Self
 
 
 class Mode(StrEnum):
-    """What an index does with its updates (OLAF §4; iSwitch §3, §4), in the order of the numbers, from 0."""
+    """The treatment of an index's updates (OLAF §4; iSwitch §3, §4), in the order of the numbers, from 0."""
 
     OLAF = "olaf"
     FIFO = "fifo"
@@ -14,7 +14,7 @@ class Mode(StrEnum):
 
     @property
     def number(self) -> int:
-        """The mode in registers, in the Verilog and in native code."""
+        """The mode's number in registers, in the Verilog and in native code."""
         return tuple(Mode).index(self)
 
     @property
@@ -35,4 +35,4 @@ NUMBERS = ", ".join(f"{mode.number} {mode.name}" for mode in Mode)
 WORDS = ", ".join(Mode)
 """Every word, for errors."""
 BITS = (len(Mode) - 1).bit_length()
-"""Bits of a mode's number."""
+"""The bits of a mode's number."""

@@ -37,7 +37,7 @@ class Olaf(Packet):
     fields_desc = _make_fields(layouts.OLAF, {"version": layouts.VERSION, "frame_type": 1, "count": 1})
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """Return a status header follows when the flags say so; gradients stay raw."""
+        """Return the status header where the flags announce one; gradients stay raw."""
         return OlafStatus if int(self.flags) & Flag.STATUS else Raw
 
 

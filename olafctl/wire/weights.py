@@ -1,4 +1,4 @@
-"""Weights on their way down to players, defined once: an ACK with the flag DELTA, and what players answer.
+"""Weights on their way down to players, defined once: an ACK with the flag DELTA, and the players' answers.
 
 A DELTA frame is an Olaf header, the engine's status header, ``DELTA`` and a payload that decodes alone. To
 the engine it is an ACK, which it copies to the whole cluster; a copy for one player alone has frame type
@@ -7,7 +7,7 @@ INIT, which the engine forwards. In the Olaf header ``seq`` is the frame's numbe
 modulo 2^16, and ``gen_time`` when the frame's own version was published.
 
 A parity frame repairs any one frame of its block, which all have one codec and width: ``seq`` is the block's
-first frame, ``first``, ``n`` and the payload are the XOR of the frames'.
+first frame, and ``first``, ``n`` and the payload are the XOR of the frames'.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY DEFLATED")
 Codec.__doc__ = "How a DELTA frame's payload says what it changes."
 
 PARITY_FRAMES = 64
-"""Frames in a block that one parity frame covers; blocks begin at multiples of it, without the manifest."""
+"""The frames of a block that one parity frame covers; blocks begin at its multiples, without the manifest."""
 WANT_ACTION = 15
 """The first byte of a player's message; control messages and replicas have the others below 16."""
 

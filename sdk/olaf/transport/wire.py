@@ -31,8 +31,7 @@ MAC_BYTES = 16
 
 
 def packet_values(mtu: int) -> int:
-    """Return the gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a
-    status."""
+    """Return the gradient values of an IP packet of ``mtu`` bytes, an update or an ACK with a status."""
     return (min(mtu, MOST_PACKET_BYTES) - PACKET_HEADER_BYTES) // 4
 
 
@@ -77,7 +76,7 @@ class ControlAction(IntEnum):
 
 
 class MemberRole(IntEnum):
-    """What a member is."""
+    """The role of a member."""
 
     WORKER = 0
     SWITCH = 1
@@ -86,7 +85,7 @@ class MemberRole(IntEnum):
 
 
 class Reason(IntEnum):
-    """Why a message was refused; OK when it was not."""
+    """The reason why a message was refused; OK when it was not."""
 
     OK = 0
     BAD_MESSAGE = 1
