@@ -1,6 +1,7 @@
 """Extract headers from packets and emit them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.writer import Types, header_ends, keeps_origin, type_fields
@@ -153,28 +154,36 @@ def _emit_header(value: str, type_: t.Struct, body: BodyWriter, pos: Pos) -> Non
                 line(f"store_wide({out}, {at} + {offset}, {width}, {leaf});")
                 offset += width
     else:
-        line(f"if ({value}.origin) {{\nconst u8 *{out}p = x.data + {value}.origin - 1;\n(void){out}p;")
-        store_scalars(_written_scalars(type_, value, f"{out}p", body.w.types, pos), out, 0, line)
-        line("} else {")
-        store_scalars(_written_scalars(type_, value, "", body.w.types, pos), out, 0, line)
-        line("}")
+        _store_written(type_, value, out, body, pos)
     line(f"x.out_at += ({bits}) / 8;\n}}\n}}")
 
 
-def _written_scalars(
-    type_: t.Struct, value: str, source: str, types: Types, pos: Pos
-) -> Iterator[tuple[str, int]]:
-    """Yield a header's scalars; fields that no statement writes come from its bytes ``source`` or are 0."""
-    at = 0
+def _store_written(type_: t.Struct, value: str, out: str, body: BodyWriter, pos: Pos) -> None:
+    """Write a header: over its bytes as they came in, or zeros, the fields that some statement writes, with
+    those that share a byte with them."""
+    types, at, start = body.w.types, 0, 0
+    pieces: list[tuple[int, bool, list[tuple[str, int]]]] = []
+    scalars: list[tuple[str, int]] = []
+    written = False
     for field, inner in type_fields(type_):
-        width = t.max_width(inner)
-        if (types.name(type_), field) in types.written:
-            yield from _list_scalars(inner, f"{value}.{field}")
-        elif not source:
-            yield "(u64)0", width
-        else:
-            yield from _list_scalars(inner, load_value(inner, source, at, types, pos))
-        at += width
+        changes = (types.name(type_), field) in types.written
+        shown = f"{value}.{field}" if changes else load_value(inner, out, at, types, pos)
+        scalars += _list_scalars(inner, shown)
+        written |= changes
+        at += t.max_width(inner)
+        if at % 8 == 0:
+            pieces.append((start // 8, written, scalars))
+            start, written, scalars = at, False, []
+    if not all(written for _, written, _ in pieces):
+        body.w.line(
+            f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {at // 8});\n"
+            f"else memset({out}, 0, {at // 8});"
+        )
+    for changes, run in groupby(pieces, key=lambda piece: piece[1]):
+        parts = list(run)
+        if changes:
+            numbers = [scalar for _, _, scalars in parts for scalar in scalars]
+            store_scalars(numbers, f"{out} + {parts[0][0]}", 0, body.w.line)
 
 
 def _list_scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:

@@ -1,5 +1,6 @@
 """Write the whole program as one C++ file."""
 
+import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
@@ -57,12 +58,28 @@ class Emitter:
         return "\n".join([*head, *self.types.declarations, *parts, ""])
 
     def _code(self) -> list[str]:
-        parts: list[str] = []
-        for function in self.program.functions:
-            parts += self._function(function)
-        for block in self.program.blocks:
-            parts += self._parser(block) if block.kind == "parser" else self._control(block)
+        functions = [line for function in self.program.functions for line in self._function(function)]
+        blocks = {
+            block.cpp: self._parser(block) if block.kind == "parser" else self._control(block)
+            for block in self.program.blocks
+        }
+        self._note_later(functions, blocks)
+        parts = functions + [line for lines in blocks.values() for line in lines]
         return parts + self._architecture.pipeline(self.program, self.types, self.externs.used)
+
+    def _note_later(self, functions: list[str], blocks: dict[str, list[str]]) -> None:
+        """Note which members the code behind ingress names: its blocks', and those of what they call."""
+        parts = self.program.parts
+        names = {parts[part].cpp for part in ("egress", "compute", "deparser") if part in parts}
+        text = "\n".join(functions)
+        for cpp, lines in reversed(blocks.items()):
+            if cpp in names:
+                code = "\n".join(lines)
+                names.update(re.findall(r"\w+", code))
+                text += code
+        if "same(" in text:
+            text += "\n".join(self.types.declarations)
+        self.types.later = set(re.findall(r"\.(f\w+)", text))
 
     def _params(self, params: Sequence[ir.Parameter], shared: bool = False) -> list[str]:
         made = []

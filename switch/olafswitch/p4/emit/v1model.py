@@ -12,6 +12,7 @@ ENTRY = [
     " size_t length, uint64_t now_ns, p4_emit_fn emit, void *context) {",
     "process_packet<Program>(sw, port, frame, length, now_ns, emit, context);\n}",
 ]
+_READ_BY_RUNTIME = {"f_mcast_grp", "f_egress_spec"}
 _CLONES = ("clone", "clone3", "clone_preserving_field_list")
 
 
@@ -53,27 +54,30 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
 
 
 def _copies(program: ir.Program, types: Types) -> Iterator[str]:
-    """Yield statements that copy a packet's state. Fields that no statement writes are read from the frame
-    again, so that packets whose state is not copied need not store them."""
+    """Yield statements that copy what of a packet's state is read behind ingress. Fields that no statement
+    writes are read from the frame again, so that packets whose state is not copied need not store them."""
+    kept = {place for places in _field_lists(program, types).values() for place, _ in places}
+    read = types.later | _READ_BY_RUNTIME | {name for place in kept for name in place.split(".")}
 
     def copy(type_: t.Type, place: str) -> Iterator[str]:
         base = t.unwrap_type(type_)
-        if not isinstance(base, t.Struct) or (t.is_header(base) and not keeps_origin(base)):
+        if place in kept or not isinstance(base, t.Struct) or (t.is_header(base) and not keeps_origin(base)):
             yield f"to.{place} = from.{place};"
             return
-        at, loads = 0, []
+        at, loads, zeros = 0, [], []
         for name, inner in type_fields(base):
-            if not keeps_origin(base) or (types.name(base), name) in types.written:
+            if name in read and (not keeps_origin(base) or (types.name(base), name) in types.written):
                 yield from copy(inner, f"{place}.{name}")
-            else:
+            elif name in read:
                 load = packets.load_value(inner, "p", at, types, program.parts["parser"].pos)
                 loads.append(f"to.{place}.{name} = {load};")
+                zeros.append(f"to.{place}.{name} = {types.name(inner)}{{}};")
             at += t.max_width(inner)
         if keeps_origin(base):
-            yield " ".join(f"to.{place}.{end} = from.{place}.{end};" for end in ("v", "origin", "changed"))
+            yield " ".join(f"to.{place}.{end} = from.{place}.{end};" for end in ("v", "changed", "origin"))
         if loads:
             yield f"if (from.{place}.origin) {{\nconst u8 *p = x.data + from.{place}.origin - 1;"
-            yield from [*loads, "}"]
+            yield from [*loads, "} else {", *zeros, "}"]
 
     for place, type_ in (("h", program.headers), ("m", program.metadata), ("s", program.standard)):
         yield from copy(type_, place)

@@ -13,6 +13,8 @@ class Types:
         self._names: dict[t.Type, str] = {}
         self.written: set[tuple[str, str]] = set()
         """Fields of headers, by struct and member, that may differ from the bytes that came in."""
+        self.later: set[str] = set()
+        """Members that the code behind ingress names."""
         self.declarations: list[str] = []
 
     def name(self, type_: t.Type) -> str:
@@ -46,7 +48,7 @@ class Types:
         if t.is_header(type_):
             lines.append("    bool v;")
             if keeps_origin(type_):
-                lines.append("    u32 origin;\n    bool changed;")
+                lines.append("    bool changed;\n    u32 origin;")
             tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
         # The name is taken only here, so that a type's parts come before it.
         name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
@@ -87,7 +89,7 @@ def keeps_origin(type_: t.Type) -> bool:
 
 def header_ends(type_: t.Type) -> list[str]:
     """Return initializers of the members behind the fields in a valid header's struct."""
-    return ["true", "0", "false"] if keeps_origin(type_) else ["true"]
+    return ["true", "false", "0"] if keeps_origin(type_) else ["true"]
 
 
 def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:

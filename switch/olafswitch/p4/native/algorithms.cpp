@@ -22,7 +22,7 @@ struct CrcTable {
             for (u32 i = 0; i < 256; i++)
                 entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
     }
-    // Eight bytes at a time, then one by one.
+    // Eight bytes at a time, four, then one by one.
     u32 run(u32 crc, const u8 *p, u32 n) const {
         for (; n >= 8; p += 8, n -= 8) {
             u64 v;
@@ -31,6 +31,14 @@ struct CrcTable {
             crc = entry[7][v & 255] ^ entry[6][v >> 8 & 255] ^ entry[5][v >> 16 & 255] ^
                   entry[4][v >> 24 & 255] ^ entry[3][v >> 32 & 255] ^ entry[2][v >> 40 & 255] ^
                   entry[1][v >> 48 & 255] ^ entry[0][v >> 56];
+        }
+        if (n >= 4) {
+            u32 v;
+            memcpy(&v, p, 4);
+            v ^= crc;
+            crc = entry[3][v & 255] ^ entry[2][v >> 8 & 255] ^ entry[1][v >> 16 & 255] ^ entry[0][v >> 24];
+            p += 4;
+            n -= 4;
         }
         for (; n; p++, n--) crc = crc >> 8 ^ entry[0][(crc ^ *p) & 255];
         return crc;
@@ -41,21 +49,32 @@ static const CrcTable table32(0xedb88320), table16(0xa001);
 u64 crc32(const u8 *p, u32 n) { return (u32)~table32.run(~0u, p, n); }
 u64 crc16(const u8 *p, u32 n) { return table16.run(0, p, n); }
 
-// `odd`: the number of bytes summed before is odd
-static u64 sum16(const u8 *p, u32 n, bool odd) {
-    u64 sum = 0;
-    u32 i = 0;
-    for (; !odd && i + 4 <= n; i += 4) sum += get_bytes<4>(p + i);
-    for (; i < n; i++) sum += (i + odd) % 2 ? p[i] : (u64)p[i] << 8;
-    return sum;
+// The ones' complement sum, not yet cut to 16 bits, of words as this machine loads them: with the bytes of
+// all words swapped it is that sum with its own swapped.
+static u64 sum16(const u8 *p, u32 n) {
+    u64 sum = 0, eight, rest = n & 1 ? p[n - 1] : 0;
+    for (; n >= 8; p += 8, n -= 8) {
+        memcpy(&eight, p, 8);
+        sum += eight;
+        sum += sum < eight;
+    }
+    u32 four = 0;
+    u16 two = 0;
+    if (n & 4) memcpy(&four, p, 4);
+    if (n & 2) memcpy(&two, p + (n & 4), 2);
+    rest += (u64)four + two;
+    sum += rest;
+    sum += sum < rest;
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    return (sum & 0xffff) + (sum >> 16);
 }
 static u64 complement16(u64 sum) {
     while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
-    return ~sum & 0xffff;
+    return (u16)~__builtin_bswap16((u16)sum);
 }
-u64 csum16(const u8 *p, u32 n) { return complement16(sum16(p, n, false)); }
+u64 csum16(const u8 *p, u32 n) { return complement16(sum16(p, n)); }
 u64 csum16_two(const u8 *p, u32 n, const u8 *q, u32 m) {
-    return complement16(sum16(p, n, false) + sum16(q, m, n % 2));
+    return complement16(sum16(p, n) + (sum16(q, m) << (n % 2 * 8)));
 }
 u64 xor16(const u8 *p, u32 n) {
     u64 x = 0;

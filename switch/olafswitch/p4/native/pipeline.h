@@ -87,28 +87,23 @@ template <class P> struct Detour {
     }
 
     // Process now, or after the copies that are already waiting.
-    void to_egress(Context &x, const State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+    void to_egress(Context &x, State &s, u32 to, u32 instance, u32 kind, u32 limit) {
         if (!copies.first) return egress(x, s, to, instance, kind, limit);
         if (Copy *c = enqueue(x, to, instance, kind, limit, x.register_length)) c->state = s;
     }
 
-    // Egress of one copy of `from`, cut to `limit` bytes.
-    void egress(Context &shared, const State &from, u32 to, u32 instance, u32 kind, u32 limit) {
+    // Egress of one copy, whose state `s` is, cut to `limit` bytes.
+    void egress(Context &shared, State &s, u32 to, u32 instance, u32 kind, u32 limit) {
         // The copies of a group cannot make more of themselves, however many they are.
         const bool cloned = kind == INGRESS_CLONE || kind == EGRESS_CLONE;
         if (cloned && ++passes > MAX_PASSES) return;
         Context x = shared;
-        State s = from;
-        in_memory(s);
         const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, *this);
         if (length != NO_LIMIT) emit(emit_context, to, x.leaving, length);
         shared.take_buffer();
         shared.payload_at = x.payload_at;
         shared.payload_from = x.payload_from;
     }
-
-    // Leave the state where it is: most of its fields are not read for a copy.
-    P4_METHOD static void in_memory(State &s) { asm volatile("" : : "r"(&s) : "memory"); }
 
     // Ingress clones carry the frame as it was received, parsed again.
     void clone_ingress(Context &x, const State &from) {
@@ -121,14 +116,17 @@ template <class P> struct Detour {
         x.at = at;
     }
 
-    void replicate(Context &x, const State &s, u32 limit) {
+    void replicate(Context &x, State &s, u32 limit) {
         const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
         const int64_t length = x.register_length;
         const u32 at = x.at;
         for (u32 i = 0; r && i < r->n; i++) {
             x.register_length = length;
             x.at = at;
-            to_egress(x, s, r->replicas[i].port, r->replicas[i].instance, REPLICATED, limit);
+            const Replica &to = r->replicas[i];
+            if (i + 1 == r->n) return to_egress(x, s, to.port, to.instance, REPLICATED, limit);
+            State copy = s;
+            to_egress(x, copy, to.port, to.instance, REPLICATED, limit);
         }
     }
 
@@ -142,7 +140,7 @@ template <class P> struct Detour {
     }
 
     // After an ingress that asked for more than one frame out.
-    __attribute__((noinline)) void after_ingress(Context x, const State &s) {
+    __attribute__((noinline)) void after_ingress(Context x, State &s) {
         const u32 limit = x.truncate_to, list = x.resubmit_list;
         const bool resubmit = P::resubmits && x.resubmit;
         if (P::clones && x.clone) clone_ingress(x, s);
@@ -184,7 +182,7 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
     x.exited = false;
     if (P::clones && x.clone) {
         const Context now = x;
-        typename P::State state{};
+        typename P::State state;
         P::save(x, state, s);
         detour.clone_egress(now, state);
     }
@@ -192,7 +190,7 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
     const u32 length = P::deparse(x, s);
     if (P::recirculates && x.recirculate) {
         const Context now = x;
-        typename P::State state{};
+        typename P::State state;
         P::save(x, state, s);
         detour.recirculate(now, state, length);  // whole, as in BMv2, also if it was truncated
         return NO_LIMIT;
@@ -239,7 +237,7 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
         x.exited = false;
         if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) ||
             (P::resubmits && x.resubmit)) {
-            typename P::State state{};
+            typename P::State state;
             P::save(x, state, s);
             detour.after_ingress(x, state);
         } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {
