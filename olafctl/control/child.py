@@ -18,10 +18,9 @@ if os.getppid() != int(sys.argv[1]):
     sys.exit(130)
 os.execvp(sys.argv[2], sys.argv[2:])
 """
-"""Becomes the program, which can be interrupted even where its parent, in a shell's background, cannot, and
-which the kernel interrupts (PR_SET_PDEATHSIG) when its parent is killed. Python code between fork and exec
-would spare this process, but is not safe beside threads: gRPC's aborts there.
-"""
+"""A starter that becomes the program. The program can be interrupted even where its parent, in a shell's
+background, cannot, and the kernel interrupts it (PR_SET_PDEATHSIG) when its parent is killed. Python code
+between fork and exec would spare this process, but is not safe next to threads: gRPC's aborts there."""
 
 
 def run_child(
@@ -31,8 +30,8 @@ def run_child(
     environment: Mapping[str, str] | None = None,
     output: TextIO | None = None,
 ) -> int:
-    """Run ``line`` to its end, its standard output going to ``output``; returns its code."""
-    # In a group of its own: what interrupts us from the keyboard must not reach it twice.
+    """Run ``line`` to its end, with its standard output going to ``output``; return its code."""
+    # It has its own group: an interrupt from the keyboard must not reach it twice.
     starter = [sys.executable, "-I", "-c", _STARTER, str(os.getpid()), *line]
     with subprocess.Popen(starter, cwd=folder, env=environment, stdout=output, process_group=0) as child:
         try:

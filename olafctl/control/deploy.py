@@ -1,4 +1,4 @@
-"""Deploy: from whatever runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
+"""Deploy: go from what runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
 
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -54,32 +54,32 @@ _NOTHING = PipelineState()
 
 @dataclass(frozen=True)
 class DeployOutcome:
-    """What a deploy did, or (dry) would do."""
+    """The changes that a deploy made, or (dry) would make."""
 
     name: str
     started: bool
-    """Whether processes and ports were brought up, because nothing fitting ran."""
+    """Whether processes and ports were started, because none that fit ran."""
     pushed: tuple[str, ...]
-    """Devices that were given their pipeline."""
+    """The devices that were given their pipeline."""
     changes: ChangePlan
     programming: float
-    """Seconds in which the state was read, written and read back."""
+    """The seconds in which the state was read, written and read back."""
     ports: tuple[str, ...] = ()
-    """Front ports that came or went while the engine went on, as lines of a diff."""
+    """The front ports that came or went while the engine went on, as lines of a diff."""
     going_on: tuple[str, ...] = ()
-    """Dry: machines whose engines go on while others start."""
+    """With ``dry``, the machines whose engines go on while others start."""
     hosts: tuple[str, ...] = ()
-    """What changed of the hosts' namespaces, as lines of a diff."""
+    """The changes of the hosts' namespaces, as lines of a diff."""
     forgotten: tuple[str, ...] = ()
-    """With ``force``: members that joined at run time, as CLUSTER/NAME."""
+    """With ``force``, the forgotten members that had joined at run time, as CLUSTER/NAME."""
     renamed: tuple[str, ...] = ()
-    """Clusters and workers whose names came or went, as lines of a diff: no device knows a name."""
+    """The clusters and workers whose names came or went, as lines of a diff: no device knows a name."""
     unplugged: tuple[str, ...] = ()
-    """Front ports without a carrier, a line each."""
+    """The front ports without a carrier, a line each."""
 
     @property
     def changed(self) -> bool:
-        """Whether anything was done at all."""
+        """Whether anything was changed at all."""
         pipeline = self.started or self.pushed or self.changes.size or self.ports
         return bool(pipeline or self.hosts or self.renamed)
 
@@ -97,11 +97,11 @@ def deploy_testbed(
 ) -> DeployOutcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
-    Members that joined, and what else was changed at run time, stay; with ``force`` all is as ``testbed``
-    says. With ``as_given`` its clusters come from another store, and this deployment's own is left alone.
-    With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
-    namespaces of their own, or takes them away; None leaves that as it is. Machines that are ``away`` are
-    left out, with all that is behind their engines; the next deploy brings it.
+    Changes at run time, such as members that joined, stay; with ``force`` all is as ``testbed`` says. With
+    ``as_given`` its clusters come from another store, and this deployment's own store is left alone. With
+    ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts their
+    own namespaces, or removes these; None leaves them as they are. Machines that are ``away`` are left out,
+    with all that is behind their engines; the next deploy brings them.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
@@ -115,7 +115,7 @@ def deploy_testbed(
     chosen = before_hosts if with_hosts is None else with_hosts
     if chosen:
         _check_hosts(without_machines(testbed, away))
-    if store.record(RecordRole.RUNNING) is None:  # before minutes of compiling
+    if store.record(RecordRole.RUNNING) is None:  # this comes before minutes of compiling
         check_startable(target_of(testbed, away), testbed, store.folder)
     wanted = prepare_testbed(testbed, store.folder, progress, chosen, away)
     if isinstance(wanted.target, Everywhere):
@@ -164,7 +164,7 @@ def _list_renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
 
 
 def check_kept(store: Store, testbed: Testbed) -> DeployOutcome:
-    """Return what a deploy does where a daemon keeps this testbed running: nothing.
+    """Return the outcome of a deploy where a daemon keeps this testbed running: no change.
 
     Raises BadInput when it keeps another testbed of the same name.
     """
@@ -187,7 +187,7 @@ def build_testbed(testbed: Testbed, progress: Progress) -> Build:
 
 
 def as_deployed(testbed: Testbed) -> Testbed:
-    """``testbed``, which was read from a file, for the target that its deployment runs on."""
+    """Return ``testbed``, which was read from a file, for the target that its deployment runs on."""
     record = Store(folder_of(testbed.name)).record(RecordRole.RUNNING)
     if record is None or record.testbed == testbed.text:
         return testbed
@@ -196,11 +196,11 @@ def as_deployed(testbed: Testbed) -> Testbed:
 
 
 def _check_ours(testbed: Testbed, take_over: bool) -> None:
-    """Raises BadInput for what was deployed from elsewhere, unless it is taken over: going back would end
-    it."""
+    """Raise BadInput for a testbed that was deployed from elsewhere, unless it is taken over: going back
+    would end it."""
     running = everywhere.find_alive(testbed)
     if not running:
-        Store(folder_of(testbed.name)).discard()  # a note of what ran
+        Store(folder_of(testbed.name)).discard()  # the record is a note of what ran
     elif take_over:
         adopt_testbed(testbed)
     else:
@@ -224,7 +224,7 @@ def recorded_testbed(store: Store) -> Testbed:
 
 
 def find_deployment(store: Store) -> tuple[Testbed, Running | None]:
-    """Return a deployment's testbed with its membership as it is now, and what runs of it.
+    """Return a deployment's testbed with its present membership, and its running target.
 
     Raises OlafError when the stored testbed or the membership cannot be read.
     """
@@ -233,12 +233,12 @@ def find_deployment(store: Store) -> tuple[Testbed, Running | None]:
 
 
 def find_processes(testbed: Testbed, store: Store) -> Running | None:
-    """Return what runs of a deployment, if it answers."""
+    """Return a deployment's running target, if it answers."""
     return place_target(testbed).find(testbed, store.folder)
 
 
 def find_running(store: Store) -> tuple[Testbed, Running]:
-    """As :func:`find`, of a deployment that runs. Raises OlafError when it does not."""
+    """Return :func:`find_deployment` of a deployment that runs. Raises OlafError when it does not."""
     if stopped := processes.list_stopped(store.folder):
         raise OlafError(*(Problem(f"is stopped: {process}", store.folder.name) for process in stopped))
     testbed, running = find_deployment(store)
@@ -249,9 +249,9 @@ def find_running(store: Store) -> tuple[Testbed, Running]:
 
 @contextmanager
 def use_deployment(store: Store) -> Iterator[tuple[Testbed, Running]]:
-    """Yield a deployment that runs, kept from every other use and from every deploy meanwhile.
+    """Yield a running deployment, protected from every other use and from every deploy meanwhile.
 
-    Raises OlafError when it does not run or another is at it.
+    Raises OlafError when it does not run or another command uses it.
     """
     with hold_lock(store.folder, USE), act_as_hosts(store) as found:
         yield found
@@ -259,17 +259,16 @@ def use_deployment(store: Store) -> Iterator[tuple[Testbed, Running]]:
 
 @contextmanager
 def act_as_hosts(store: Store) -> Iterator[tuple[Testbed, Running]]:
-    """Yield a deployment that runs, as its hosts use it: kept from every other use, not from being deployed
-    again.
+    """Yield a running deployment for a use as its hosts: protected from every other use, not from a deploy.
 
-    Raises OlafError when it does not run or another is at it.
+    Raises OlafError when it does not run or another command uses it.
     """
     with hold_lock(store.folder, HOSTS):
         yield find_running(store)
 
 
 def stop_deployment(store: Store) -> None:
-    """End whatever runs of a deployment, whichever target brought it up, here and on its machines. Raises
+    """End all processes of a deployment, whichever target started them, here and on its machines. Raises
     OlafError."""
     for testbed in readable_testbeds(store):
         everywhere.stop_everywhere(testbed)
@@ -286,7 +285,7 @@ def readable_testbeds(store: Store) -> Iterator[Testbed]:
 
 
 def _withdraw_elsewhere(wanted: Testbed, store: Store) -> None:
-    """End what runs where ``wanted`` has nothing. Raises OlafError."""
+    """End the engines where ``wanted`` has none. Raises OlafError."""
     for testbed in readable_testbeds(store):
         everywhere.stop_everywhere(testbed, but=wanted.machines)
         if wanted.machines and not testbed.machines:
@@ -294,7 +293,7 @@ def _withdraw_elsewhere(wanted: Testbed, store: Store) -> None:
 
 
 def _with_members(wanted: Wanted, store: Store) -> Wanted:
-    """``wanted`` with the members that there are, whose objectives it keeps. Raises OlafError."""
+    """Return ``wanted`` with the present members, after a check of their objectives. Raises OlafError."""
     testbed = members.wanted_members(wanted.testbed, store)
     requested = find_situation(testbed.clusters, make_ground(testbed))
     rows, record = members.stored_rows(store), store.record(RecordRole.RUNNING)
@@ -305,7 +304,7 @@ def _with_members(wanted: Wanted, store: Store) -> Wanted:
 
 
 def _testbed_before(store: Store) -> Testbed | None:
-    """Return what runs, or ran, with its members; None when nothing ever did."""
+    """Return the testbed that runs, or ran, with its members; None when none ever ran."""
     if store.record(RecordRole.RUNNING) is None:
         return None
     testbed = recorded_testbed(store)
@@ -320,7 +319,7 @@ def _make_record(wanted: Wanted) -> Record:
 
 
 def _remember_wanted(wanted: Wanted, store: Store) -> None:
-    """Write down what is wanted, or nothing at all."""
+    """Write down the wanted testbed completely, or nothing at all."""
     new = not store.exists()
     try:
         store.put(RecordRole.WANTED, _make_record(wanted))
@@ -331,7 +330,7 @@ def _remember_wanted(wanted: Wanted, store: Store) -> None:
 
 
 def _foresee_deploy(wanted: Wanted, store: Store) -> DeployOutcome:
-    """Return what :func:`deploy` would do; touches nothing."""
+    """Return what :func:`deploy_testbed` would change, and touch nothing."""
     state = desired_state(wanted.reached)
     running = find_reusable(wanted, store)
     if running is None:
@@ -360,7 +359,7 @@ def _foresee_deploy(wanted: Wanted, store: Store) -> DeployOutcome:
 
 
 def _foresee_machines(wanted: Wanted, target: Everywhere, state: PipelineState) -> DeployOutcome:
-    """As :func:`_foresee`, where some of the machines start their engines."""
+    """Return what :func:`_foresee_deploy` returns, where some of the machines start their engines."""
     staying, ports = target.foresee(wanted.testbed, wanted.state)
     with devices.watch_devices(staying) as sessions:
         lacking = {device.name for device in devices.find_lacking(staying, sessions)}
@@ -419,7 +418,7 @@ def _bring_up(
 
 
 def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
-    """Give the hosts their namespaces, or take them away."""
+    """Give the hosts their namespaces, or remove these."""
     if wanted.hosts:
         progress("making the hosts")
     if wanted.testbed.machines:
@@ -435,7 +434,7 @@ def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[
 
 
 def _check_hosts(testbed: Testbed) -> None:
-    """Raises BadInput where there can be no hosts."""
+    """Raise BadInput where there can be no hosts."""
     if testbed.machines:
         distant.check_hosts(testbed)
     elif reason := interfaces.why_not():
@@ -444,7 +443,7 @@ def _check_hosts(testbed: Testbed) -> None:
 
 
 def _with_last_words(error: OlafError, testbed: Testbed, folder: Path) -> OlafError:
-    """``error`` with the end of the log of what has died, here or on a machine: going back removes it."""
+    """Return ``error`` with the last lines of dead processes' logs, which going back removes."""
     words = dict(processes.words_of_dead(folder))
     for machine, part in everywhere.read_conditions(testbed).items():
         words |= {f"{machine}/{log}": end for log, end in part.get("last_words", {}).items()}
@@ -453,7 +452,7 @@ def _with_last_words(error: OlafError, testbed: Testbed, folder: Path) -> OlafEr
 
 
 def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
-    """``error`` without remedies that name what is in ``folder``, which is gone."""
+    """Return ``error`` without remedies that name files in ``folder``, which is gone."""
     problems = [
         replace(problem, remedy="") if str(folder) in problem.remedy else problem
         for problem in error.problems
@@ -480,7 +479,7 @@ def _roll_back(
     if before is None:
         progress("going back: nothing ran before")
         if isinstance(wanted.target, Everywhere):
-            wanted.target.undo_start()  # what others started there is theirs
+            wanted.target.undo_start()  # the shares that others started there belong to them
         else:
             stop_deployment(store)
         clear_folder(store.folder)

@@ -1,4 +1,4 @@
-"""Desired state: what a testbed asks of the tables, the groups and the queue's registers."""
+"""Desired state: a testbed's entries of the tables, its groups, and its settings of the queue's registers."""
 
 from collections.abc import Container, Iterable, Iterator
 from ipaddress import IPv4Address
@@ -37,12 +37,12 @@ MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds distinguish members, and their clusters are smaller; others may have more members."""
 
 _NOWHERE = 0
-"""Port of an address of the engine's own: no frame comes in from it."""
+"""The port of an address of the engine's own: no frame comes in from it."""
 
 
 def desired_state(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> PipelineState:
-    """Return the state that makes a pipeline serve ``testbed`` with these clusters and their members;
-    without, with those that it begins with."""
+    """Return the state that makes a pipeline serve ``testbed`` with the clusters and members of
+    ``membership``, by default its own."""
     topology, clusters = Topology(testbed), testbed.clusters if membership is None else tuple(membership)
     members = of_clusters(clusters, topology=topology).devices
     devices = {}
@@ -63,12 +63,12 @@ def of_clusters(
     passing_by: Container[IPv4Address] = (),
     bridged: Container[str] = (),
 ) -> PipelineState:
-    """Return the part of the devices' desired state that these clusters and their workers ask for. Two
-    clusters share no more than the way to a MAC address.
+    """Return the part of the devices' desired state for these clusters and their workers. Two clusters share
+    no more than the way to a MAC address.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
     the engines above their own takes no updates of workers whose addresses are in ``passing_by``. The ways to
-    MAC addresses in ``bridged`` are others' too, and left out.
+    MAC addresses in ``bridged`` serve others, too, and are left out.
     """
     testbed = topology.testbed
     names = {
@@ -125,8 +125,7 @@ def queue_registers(engine: TestbedEngine) -> dict[str, int]:
 
 
 def index_range(cluster: Cluster, engine: TestbedEngine, topology: Topology) -> IndexRange:
-    """Return a cluster's indices, and what the queue of ``engine`` does with its updates, whatever their
-    segment."""
+    """Return a cluster's indices, with the settings that the queue of ``engine`` has for its updates."""
     mode, limit, h = engine.mode_of(cluster), engine.reward_of(cluster), cluster.h
     if mode.sums:
         below = len(topology.members_below(engine.name, cluster))
@@ -145,7 +144,7 @@ def index_range(cluster: Cluster, engine: TestbedEngine, topology: Topology) -> 
 
 
 def flood_group() -> int:
-    """Return the multicast group of every front port; the clusters' groups are those below."""
+    """Return the multicast group of every front port, whose number is above those of the clusters' groups."""
     return limits.CLUSTERS + 1
 
 
@@ -165,7 +164,7 @@ def _assign_worker(
 
 
 def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Iterator[TableEntry]:
-    """Yield what VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
+    """Yield VNP4₁'s entries for frames that come down from the parent, and for sums of rounds from below."""
     own = topology.address_as_member(engine, cluster)
     if own is not None:
         yield _assign_worker(own, cluster, 0, 0, _NOWHERE)
@@ -177,7 +176,7 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
 def _reaching_together(
     cluster: Cluster, engine: str, topology: Topology
 ) -> Iterator[TableEntry | MulticastGroup]:
-    """Yield what VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
+    """Yield VNP4₂'s entries that reach all members of a cluster at once and pass on the sum of a round."""
     copies = [Replica(each.port, each.replica) for each in topology.members_at(engine, cluster)]
     if not copies:
         return

@@ -8,7 +8,7 @@ from olafctl.control.store import Store, clear_folder
 def destroy_deployment(store: Store) -> None:
     """End and remove everything in the store's folder, whatever state a crash left it in.
 
-    Raises OlafError when something stays; the folder is kept then, so that it can be tried again.
+    Raises OlafError when something remains; the folder is kept then, so that it can be tried again.
     """
     with lock_deployment(store.folder, ALL):
         stop_deployment(store)

@@ -1,4 +1,4 @@
-"""The devices of a running target over P4Runtime: read what they hold, carry out a plan, read it back."""
+"""The devices of a running target over P4Runtime: read their state, carry out a plan, read it back."""
 
 import hashlib
 import time
@@ -46,10 +46,10 @@ def control_devices(
     election_id: int | None = None,
     permit: Callable[[], None] | None = None,
 ) -> Iterator[Sessions]:
-    """Sessions with every device, each primary; ``permit`` is called before each write.
+    """Yield sessions with every device, each primary; ``permit`` is called before each write.
 
-    The election id is the time unless given, so a newer olafctl wins over an older one; above any that was
-    seen before when no controller is primary. Raises OlafError when a device does not answer, or (without
+    The election id is the time unless given, so a newer olafctl wins over an older one; it is above any
+    earlier one when no controller is primary. Raises OlafError when a device does not answer, or (without
     ``take_over``) another controller with a higher election id is primary.
     """
     election = time.time_ns() if election_id is None else election_id
@@ -64,7 +64,7 @@ def control_devices(
 
     def elect(registers: Registers) -> None:
         registers.elect(highest)
-        # What writes afterwards is no controller, so that a later one does not stop it.
+        # A later writer is no controller, so that a later controller does not stop it.
         stack.callback(registers.elect, None)
         if permit is not None:
             registers.permit = permit
@@ -79,7 +79,7 @@ def control_devices(
 
 @contextmanager
 def watch_devices(running: Programmable) -> Iterator[Sessions]:
-    """Sessions that only read. Raises OlafError when a device does not answer."""
+    """Yield sessions that only read. Raises OlafError when a device does not answer."""
     with _connect_devices(running, None) as sessions:
         yield sessions
 
@@ -102,14 +102,14 @@ def _connect_devices(running: Programmable, election: int | None) -> Iterator[Se
 
 
 def at_once(act: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-    """Return what ``act`` gives for each of ``items``, done side by side. Raises what the first raises
-    that fails, once all have ended."""
+    """Return the result of ``act`` for each of ``items``, run at the same time. Raises the first failure once
+    all have ended."""
     with ThreadPoolExecutor(_AT_ONCE, "devices") as pool:
         return list(pool.map(act, items))
 
 
 def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]:
-    """Give each device its pipeline, unless it runs that one already; returns who got one.
+    """Give each device its pipeline, unless it runs it already; return the names of the devices that got one.
 
     Raises OlafError.
     """
@@ -159,9 +159,9 @@ def read_state(running: Programmable, sessions: Sessions, wanted: PipelineState)
 
 
 def converge_state(running: Programmable, sessions: Sessions, wanted: PipelineState) -> ChangePlan:
-    """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
+    """Make the actual state equal ``wanted`` and read it back; return the changes.
 
-    Raises OlafError as :func:`approach` and :func:`arrive`.
+    Raises OlafError as :func:`approach_state` and :func:`arrive_at_state`.
     """
     changes, rest = approach_state(running, sessions, wanted)
     if changes.size:
@@ -172,12 +172,11 @@ def converge_state(running: Programmable, sessions: Sessions, wanted: PipelineSt
 def approach_state(
     running: Programmable, sessions: Sessions, wanted: PipelineState
 ) -> tuple[ChangePlan, ChangePlan]:
-    """Go from the actual state to ``wanted``, but for the old places of hosts that move, which stay open.
+    """Go from the actual state to ``wanted``, but leave the old places of hosts that move open.
 
-    Indices that go to another job are cleared of the one before. Where a table cannot hold old and new
-    entries at once, the old ones are removed first.
-    Returns what had to be changed in all, and what is left of that for :func:`arrive`. Raises OlafError when
-    a write is refused.
+    Indices that go to another job are cleared of the old one. Where a table cannot hold old and new entries
+    at once, the old ones are removed first. Returns all necessary changes, and those that are left for
+    :func:`arrive_at_state`. Raises OlafError when a write is refused.
     """
     actual = read_state(running, sessions, wanted)
     changes = plan_changes(actual, wanted)
@@ -201,9 +200,9 @@ def approach_state(
 def arrive_at_state(
     running: Programmable, sessions: Sessions, wanted: PipelineState, rest: ChangePlan
 ) -> None:
-    """Carry out what :func:`approach` left and read everything back.
+    """Carry out what :func:`approach_state` left and read everything back.
 
-    Raises OlafError when a write is refused or what is read back differs.
+    Raises OlafError when a write is refused or the state differs.
     """
     carry_out(rest, running, sessions)
     verify_state(running, sessions, wanted)
@@ -212,22 +211,22 @@ def arrive_at_state(
 def _clear_indices(
     actual: PipelineState, wanted: PipelineState, running: Programmable, sessions: Sessions
 ) -> bool:
-    """Clear the indices that ``wanted`` gives to other jobs; whether tables were changed for it."""
+    """Clear the indices that ``wanted`` gives to other jobs; return whether tables were changed for this."""
     renewed = handover.find_renewed(actual, wanted)
     refusal = handover.plan_refusal(actual, renewed)
     carry_out(refusal, running, sessions)
     firsts = [name for name in wanted.devices if block_of(name) == VNP4_1]
     queues = [*zip(firsts, running.queues.values(), strict=True)]
-    for name, registers in reversed(queues):  # from below: what one queue sends, the next has to clear
+    for name, registers in reversed(queues):  # from below: the next queue has to clear what one sends
         if name in renewed:
             handover.clear_ranges(registers, renewed[name], f"queue of {name}")
     return refusal.size > 0
 
 
 def carry_out(changes: ChangePlan, running: Programmable, sessions: Sessions) -> None:
-    """Do every step in order, each one Write after the other. Raises OlafError at the first refusal.
+    """Carry out every step in order, one Write after the other. Raises OlafError at the first refusal.
 
-    Indices come first: no frame must find an index that is not what its cluster asks for. Those of an engine
+    Indices come first: no frame may find an index whose settings are not its cluster's. An engine's indices
     come before its parent's, which must not wait for more updates of a round than are sent up to it.
     """
     for engine, queue in reversed([*changes.queues.items()]):
@@ -243,7 +242,7 @@ def carry_out(changes: ChangePlan, running: Programmable, sessions: Sessions) ->
 
 
 def verify_state(running: Programmable, sessions: Sessions, wanted: PipelineState) -> None:
-    """Read everything back.
+    """Read everything back and compare it.
 
     Raises OlafError with the differences.
     """

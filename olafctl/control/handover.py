@@ -1,9 +1,9 @@
-"""Hands indices from one job to the next, so that no update of the one is added to one of the other.
+"""Hand indices from one job to the next, so that no update of one is added to one of the other.
 
-The queue knows indices, not jobs. It would merge an update that waits with the next one of the index, and a
+The queue knows indices, not jobs. It would merge a waiting update with the next update of the index, and a
 partial sum with a new job's contributions to the round of the same number; a finished round would refuse
-these. So VNP4₁ refuses the old job's updates first, then the queue discards its sums and sends what waits;
-the new job comes last.
+these. For this reason VNP4₁ refuses the old job's updates first, then the queue discards its sums and sends
+its waiting updates; the new job comes last.
 """
 
 import time
@@ -19,9 +19,9 @@ from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.entities import TableEntry
 
 _PATIENCE = 10.0
-"""Seconds within which one of the updates that wait must leave."""
+"""The seconds within which one of the waiting updates must leave."""
 _LOOK_AGAIN = 0.01
-"""Seconds: a queue does not say when its updates have left."""
+"""The seconds between two reads: a queue does not say when its updates have left."""
 
 Range = tuple[int, int]
 """First and last index."""
@@ -38,7 +38,7 @@ class IndexJob:
 
     @classmethod
     def from_entry(cls, entry: TableEntry) -> "IndexJob":
-        """Return the job of a worker."""
+        """Return the job of a worker's entry."""
         given = entry.params
         return cls(given["index"], given["index"] + given["segments"] - 1, given["cluster"], given["epoch"])
 
@@ -54,7 +54,7 @@ def find_renewed(actual: PipelineState, wanted: PipelineState) -> Mapping[str, S
 
 
 def plan_refusal(actual: PipelineState, ranges: Mapping[str, Sequence[Range]]) -> ChangePlan:
-    """Return the plan by which VNP4₁ stops taking updates for ``ranges``: it loses the workers of earlier
+    """Return the plan that makes VNP4₁ take no updates for ``ranges``: it removes the workers of earlier
     jobs."""
     steps = []
     for name, renewing in ranges.items():
@@ -69,9 +69,9 @@ def plan_refusal(actual: PipelineState, ranges: Mapping[str, Sequence[Range]]) -
 
 
 def clear_ranges(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
-    """Discard partial sums and finished rounds of ``ranges``, and wait until all that waits now has left.
+    """Discard partial sums and finished rounds of ``ranges``, and wait until all waiting updates have left.
 
-    Raises OlafError when none of it has left for 10 s.
+    Raises OlafError when none of them leaves for 10 s.
     """
     for first, last in ranges:
         registers.command(Command.RESET, first, last)
@@ -92,7 +92,7 @@ def clear_ranges(registers: Registers, ranges: Sequence[Range], queue: str) -> N
 
 
 def count_waiting(registers: Mapping[str, int]) -> int:
-    """Updates that wait in a queue for its output; partial sums wait for their members instead."""
+    """Return the number of updates that wait for the output; partial sums wait for their members."""
     return registers.get("occupancy", 0) - registers.get("accumulating", 0)
 
 
@@ -109,7 +109,7 @@ def _touches_ranges(job: IndexJob, ranges: Sequence[Range]) -> bool:
 
 
 def _join_ranges(ranges: Iterable[Range]) -> Sequence[Range]:
-    """Return the same indices in as few ranges as can be."""
+    """Return the same indices in as few ranges as possible."""
     found: list[Range] = []
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:

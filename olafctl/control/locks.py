@@ -15,24 +15,24 @@ import psutil
 from olafswitch.errors import OlafError, Problem
 
 CHANGE = "olaf.lock"
-"""Held while what runs is changed."""
+"""Held while the running deployment is changed."""
 USE = "olaf.use.lock"
-"""Held by a command that needs the engine's settings and the whole deployment to stay."""
+"""Held by a command during which the engine's settings and the whole deployment must stay."""
 HOSTS = "olaf.hosts.lock"
 """Held by a command that acts as the hosts, and goes on when the engine is started again meanwhile."""
 ALL = (CHANGE, USE, HOSTS)
 
 _OUTLIVES = 10.0
-"""Seconds for which a lock may outlive its holder: a program that it starts has the lock until it runs."""
+"""The seconds that a lock may outlive its holder: a program that it starts has the lock until it runs."""
 _LOOK_AGAIN = 0.01
 
 
 @contextmanager
 def lock_deployment(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]:
     """Hold the locks ``names`` of the deployment in ``folder``. The folder is made, and removed when nothing
-    but locks is left in it. Only this user may read what is made meanwhile, processes included.
+    but locks is left in it. Only this user may read files made meanwhile, by other processes too.
 
-    Raises OlafError when another process holds one of them.
+    Raises OlafError when another process holds one of the locks.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def hold_lock(folder: Path, name: str) -> Iterator[None]:
                     continue
                 what = f"another olafctl is at work on this deployment{holder}"
                 raise OlafError(Problem(what, folder.name, "wait for it to end")) from None
-            # Its last holder may have removed the file: then others lock a new one.
+            # Its last holder may have removed the file: then others lock a new file.
             if _is_file(lock, folder / name):
                 _sign_lock(lock)
                 yield
@@ -103,7 +103,7 @@ def _sign_lock(lock: IO[str]) -> None:
 
 
 def _own_command() -> str:
-    """This process's program and verb, without the options between them."""
+    """Return this process's program and verb, without the options between them."""
     program, *words = sys.argv
     rest = iter(words)
     for word in rest:
@@ -130,7 +130,7 @@ class _Holder:
         return cls(number, command)
 
     def lives(self) -> bool:
-        """False when that process has ended, or has the lock no longer."""
+        """Return False when that process has ended, or no longer has the lock."""
         try:
             return psutil.Process(int(self.number)).status() != psutil.STATUS_ZOMBIE
         except (ValueError, psutil.Error):

@@ -33,7 +33,7 @@ def read_elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
 
 
 def follow_elsewhere(testbed: Testbed) -> Iterator[tuple[str, str]]:
-    """Lines as they are written on the testbed's machines from now on. Raises OlafError when one is away."""
+    """Yield new lines of the logs on the testbed's machines. Raises OlafError when a machine is away."""
     lines: queue.Queue[tuple[str, str] | OlafError] = queue.Queue()
 
     def listen(name: str, agent: MachineAgent) -> None:
@@ -52,7 +52,7 @@ def follow_elsewhere(testbed: Testbed) -> Iterator[tuple[str, str]]:
 
 
 def last_lines(path: Path, count: int) -> Sequence[str]:
-    """Return the last ``count`` lines; bytes that are no text are shown as such."""
+    """Return the last ``count`` lines; bytes that are not text are shown as escapes."""
     with path.open(errors="backslashreplace") as log:
         return [line.rstrip("\n") for line in deque(log, maxlen=min(count, sys.maxsize))]
 
@@ -60,7 +60,7 @@ def last_lines(path: Path, count: int) -> Sequence[str]:
 def follow_logs(
     paths: Sequence[Path], active: Callable[[], bool] = lambda: True
 ) -> Iterator[tuple[Path, str]]:
-    """Lines as they are written from now on, while ``active``."""
+    """Yield lines as they are written from now on, while ``active``."""
     logs = [(path, path.open(errors="backslashreplace")) for path in paths]
     for _, log in logs:
         log.seek(0, 2)

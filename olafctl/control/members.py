@@ -1,7 +1,7 @@
-"""A deployment's membership as it is stored: what every command sees of it, and what a deploy programs.
+"""A deployment's stored membership, as every command sees it and a deploy programs it.
 
-The membership is kept in a store of its own. That it was begun, and where, is noted with the deployment: a
-store that is gone since is not taken for one that was never there.
+The membership has its own store. That it was begun, and where, is noted with the deployment: a store that has
+been lost is not mistaken for one that never existed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ class Lost(OlafError):
 
 
 def place_elsewhere(store: Store) -> str:
-    """Return where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it
-    is here."""
+    """Return where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it is
+    here."""
     place = store.membership()
     return "" if place in ("", HERE) else place
 
 
 def check_here(store: Store) -> None:
-    """Raises OlafError when the membership is kept in an etcd, which only a daemon reads and changes."""
+    """Raise OlafError when the membership is kept in an etcd, which only a daemon reads and changes."""
     if place := place_elsewhere(store):
         name = store.folder.name
         remedy = f"start its daemon: olafctl daemon {name} --etcd {place.removeprefix('etcd at ')}"
@@ -75,16 +75,16 @@ def _read_store(store: Store) -> tuple[int, Mapping[str, Row]] | None:
 
 
 def current_members(testbed: Testbed, store: Store) -> Testbed:
-    """``testbed``, which was deployed, with the clusters and members that there are now.
+    """Return ``testbed``, which was deployed, with the present clusters and members.
 
-    Raises OlafError, also when they are of another testbed.
+    Raises OlafError, also when they belong to another testbed.
     """
     rows = stored_rows(store)
     return testbed if rows is None else with_rows(testbed, rows)
 
 
 def with_rows(testbed: Testbed, rows: Mapping[str, Row]) -> Testbed:
-    """``testbed`` with the clusters and members of a store. Raises OlafError when they do not fit it."""
+    """Return ``testbed`` with a store's clusters and members. Raises OlafError when they do not fit it."""
     membership = Membership(testbed.indices, rows)
     check_fit(membership, make_ground(testbed))
     clusters = sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
@@ -92,9 +92,9 @@ def with_rows(testbed: Testbed, rows: Mapping[str, Row]) -> Testbed:
 
 
 def wanted_members(testbed: Testbed, store: Store) -> Testbed:
-    """``testbed``, which is to be deployed, with what was changed at run time since it was the last time.
+    """Return ``testbed``, which is to be deployed, with the changes at run time since its last deploy.
 
-    Raises Lost, and BadInput when the two cannot be both.
+    Raises Lost, and BadInput when the two contradict each other.
     """
     check_here(store)
     rows, record = stored_rows(store), store.record(RecordRole.RUNNING)
@@ -107,7 +107,7 @@ def wanted_members(testbed: Testbed, store: Store) -> Testbed:
 
 
 def list_forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
-    """Return the members, as CLUSTER/NAME, that a deploy of ``testbed`` as it is would forget."""
+    """Return the members, as CLUSTER/NAME, that a deploy of ``testbed`` alone would forget."""
     if place := place_elsewhere(store):
         return (f"every member in {place}",)
     try:
@@ -121,7 +121,7 @@ def list_forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
 
 @contextmanager
 def keep_membership(testbed: Testbed, store: Store) -> Iterator[None]:
-    """Store the membership of ``testbed``, which runs now; as it was when what follows fails.
+    """Store the membership of ``testbed``, which runs now; restore the old one when the context fails.
 
     Raises OlafError.
     """
@@ -132,7 +132,7 @@ def keep_membership(testbed: Testbed, store: Store) -> Iterator[None]:
         change: dict[str, Row | None] = {key: None for key in before.keys() - after.keys()} | {
             key: row for key, row in after.items() if before.get(key) != row
         }
-        if not revision:  # also without a cluster: a history has no gaps
+        if not revision:  # this is done without a cluster, too: a history has no gaps
             change["meta/testbed"] = {"name": testbed.name}
         if change:
             kept.finish(change)

@@ -1,4 +1,4 @@
-"""Remains of deployments whose state folder was deleted, wherever on this machine that was."""
+"""Remains of deployments whose state folder was deleted, wherever on this machine it was."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -14,18 +14,18 @@ from olafswitch import paths
 
 @dataclass(frozen=True)
 class Left:
-    """Deployments that have a process or a namespace, apart from those in the state folder in use."""
+    """The deployments that have a process or a namespace, apart from those in the state folder in use."""
 
     orphans: Sequence[Path]
-    """State folders that are gone."""
+    """The state folders that are gone."""
     elsewhere: Sequence[Path]
-    """State folders that are there: the deployments can be looked at and destroyed with OLAF_STATE."""
+    """The existing state folders: their deployments can be inspected and destroyed with OLAF_STATE."""
     unknown: Sequence[str]
-    """Namespaces without a known deployment."""
+    """The namespaces without a known deployment."""
 
 
 def find_orphans() -> Left:
-    """Look for them; an ordinary user finds processes only."""
+    """Look for such deployments; an ordinary user finds processes only."""
     home = paths.state().resolve()
     namespaces = interfaces.find_states()
     folders = processes.find_states() | {folder for folder in namespaces.values() if folder is not None}
@@ -39,16 +39,16 @@ def find_orphans() -> Left:
 
 
 def remove_orphan(folder: Path) -> None:
-    """End and remove what is left of the deployment whose state was in ``folder``. Raises OlafError."""
+    """End and remove the remains of the deployment whose state was in ``folder``. Raises OlafError."""
     new = list(_missing_folders(folder))
     try:
         destroy_deployment(Store(folder))
     finally:
-        for each in new:  # made for the locks
+        for each in new:  # they were made for the locks
             with suppress(OSError):
                 each.rmdir()
 
 
 def _missing_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders that ``folder`` lies in and that are not there, innermost first."""
+    """Yield the missing folders that ``folder`` lies in, innermost first."""
     yield from (each for each in folder.parents if not each.exists())

@@ -1,4 +1,4 @@
-"""The tables that the control plane programs, by the names they have in ``p4src/``."""
+"""The tables that the control plane programs, by their names in ``p4src/``."""
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network

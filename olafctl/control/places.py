@@ -10,9 +10,9 @@ from olafswitch.p4runtime.entities import TableEntry
 
 
 def believe_both(actual: PipelineState, wanted: PipelineState) -> PipelineState:
-    """``wanted``, with what moves in it believed at its old place too.
+    """Return ``wanted``, with moving addresses believed at their old place, too.
 
-    A worker that goes to another engine stays known where it was, if it is in the same job.
+    A worker that goes to another engine stays known at its old engine, if it is in the same job.
     """
     jobs = {(key, _job_of(entry)) for _, key, entry in _placed_entries(wanted) if entry.action == ASSIGN}
     devices = dict(wanted.devices)
@@ -31,7 +31,7 @@ def believe_both(actual: PipelineState, wanted: PipelineState) -> PipelineState:
 
 
 def _placed_entries(state: PipelineState) -> Iterator[tuple[str, Hashable, TableEntry]]:
-    """Yield every entry that says where an address is, with its device and key."""
+    """Yield every entry that gives an address's place, with its device and key."""
     for name, device in state.devices.items():
         if block_of(name) == VNP4_1:
             for key, entry in device.entries.items():
@@ -40,5 +40,5 @@ def _placed_entries(state: PipelineState) -> Iterator[tuple[str, Hashable, Table
 
 
 def _job_of(entry: TableEntry) -> tuple[tuple[str, int], ...]:
-    """Return what a worker's entry says of it but for its port."""
+    """Return a worker's entry without its port."""
     return tuple(sorted((name, value) for name, value in entry.params.items() if name != "port"))

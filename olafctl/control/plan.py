@@ -1,10 +1,10 @@
 """The plan: the difference between two states, in an order in which no frame is lost.
 
-What is new is put in place before anything points at it, and what goes is pointed away from first:
-members, growing groups, tables; then, the other way round, tables, shrinking groups, members. VNP4₁ names
-a worker's cluster only once VNP4₂ can serve that cluster. A change in place is one modification.
+New objects are put in place before anything points at them, and objects to remove are first pointed away
+from: members, growing groups, tables; then in reverse tables, shrinking groups, members. VNP4₁ names a
+worker's cluster only once VNP4₂ can serve that cluster. A change in place is one modification.
 
-Of several engines the lower ones can pass on what comes down before the upper ones send it, and the upper
+Of several engines the lower ones can pass on frames from above before the upper ones send them, and the upper
 ones know whose updates come up before the lower ones combine them.
 """
 
@@ -30,7 +30,7 @@ from olafswitch.p4runtime.entities import MulticastGroup, TableEntry
 
 
 class Op(Enum):
-    """What a change does; the value is its sign in a diff."""
+    """The effect of a change; the value is its sign in a diff."""
 
     INSERT = "+"
     MODIFY = "~"
@@ -39,7 +39,7 @@ class Op(Enum):
 
 @dataclass(frozen=True)
 class EntryChange:
-    """One table entry's change; ``before`` is None of an insertion, ``after`` of a deletion."""
+    """One table entry's change; ``before`` is None for an insertion, ``after`` for a deletion."""
 
     op: Op
     before: TableEntry | None
@@ -47,7 +47,7 @@ class EntryChange:
 
     @property
     def entity(self) -> TableEntry:
-        """What a Write carries for this change."""
+        """The entry in a Write of this change."""
         entry = self.after or self.before
         assert entry is not None
         return entry
@@ -67,7 +67,7 @@ class GroupChange:
 
     @property
     def entity(self) -> MulticastGroup:
-        """What a Write carries for this change."""
+        """The group in a Write of this change."""
         return self.after
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class RegisterChange:
 
     name: str
     before: int | None
-    """None when it is not known."""
+    """None when the value before is not known."""
     after: int
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ class ChangePlan:
 
     steps: tuple[PlanStep, ...] = ()
     queues: Mapping[str, QueuePlan] = field(default_factory=dict)
-    """Each queue's changes by the engine's name, each behind its parent's, those without changes included."""
+    """Each queue's changes by the engine's name, each behind its parent's, with queues without changes."""
 
     @property
     def size(self) -> int:
@@ -135,7 +135,7 @@ class ChangePlan:
 
     @property
     def removals(self) -> "ChangePlan":
-        """The deletions alone, in the same order."""
+        """The plan's deletions alone, in the same order."""
         steps = (
             PlanStep(step.device, tuple(change for change in step.changes if change.op is Op.DELETE))
             for step in self.steps
@@ -162,7 +162,7 @@ class ChangePlan:
 
 
 def plan_changes(actual: PipelineState, wanted: PipelineState) -> ChangePlan:
-    """Return the changes that take ``actual`` to ``wanted``; empty when they are equal."""
+    """Return the changes from ``actual`` to ``wanted``; empty when they are equal."""
     new = wanted.devices
     old = {name: actual.devices.get(name, DeviceState()) for name in new}
     first = [name for name in new if block_of(name) == VNP4_1]
@@ -226,7 +226,7 @@ def _entry_changes(
 def _group_changes(
     old: Mapping[int, MulticastGroup], new: Mapping[int, MulticastGroup], shrink: bool
 ) -> Iterator[GroupChange]:
-    """Growing brings each group to the union of before and after; shrinking takes it from there to after."""
+    """Yield changes that grow each group to old and new members, or shrink it from these to the new."""
     for number, after in new.items():
         before = old.get(number, MulticastGroup(number))
         both = MulticastGroup(number, {*before.replicas, *after.replicas})
@@ -242,8 +242,7 @@ def _group_changes(
 
 
 def _adds_frames(change: EntryChange) -> bool:
-    """Return whether frames are taken after it that were not before; a worker that is elsewhere now has
-    gone."""
+    """Return whether a change lets new frames in; a worker that is elsewhere now has left."""
     return change.after is not None and change.after.action != ELSEWHERE
 
 

@@ -50,8 +50,8 @@ def _policy_parameters(name: str) -> Set[str]:
 
 
 def served_clusters(testbed: Testbed) -> tuple[Cluster, ...]:
-    """Return the clusters that a parameter server is for: those of players, and those whose updates an
-    engine sums, need none."""
+    """Return the clusters that need a parameter server: those of players, and those whose updates an engine
+    sums, do not."""
     return tuple(
         cluster
         for cluster in testbed.clusters
@@ -110,7 +110,7 @@ def read_membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[s
 
 
 def read_figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
-    """Return what happened to a cluster's frames, their staleness, its versions, and its Age-of-Model in
+    """Return the counts of a cluster's frames, their staleness, its versions, and its Age-of-Model in
     seconds."""
     versions, counters = server.versions(cluster), server.counters(cluster)
     return {
@@ -126,7 +126,7 @@ def make_reports(server: ParameterServer) -> dict[str, Any]:
     """Return the clusters' figures for a daemon: the fields of ReportAges."""
     ages, staleness = [], []
     for cluster in server.clusters:
-        with suppress(KeyError):  # deleted just now
+        with suppress(KeyError):  # it was deleted just now
             age, stale = server.age_of_model(cluster), server.counters(cluster).staleness
             ages += [] if age is None else [{"name": cluster, "value": round(age * 1e9)}]
             staleness.append({"cluster": cluster, **vars(stale)})

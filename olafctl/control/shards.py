@@ -9,7 +9,7 @@ from olafctl.wire.layouts import LANES
 from olafswitch.ports.transport import Transport
 
 _UNEVEN = 1.25
-"""A shard with so many times its share gives clusters away; moves for less would not end."""
+"""A shard with this many times its share gives clusters away; moves for less would not end."""
 
 
 def threads_of(running: object) -> Mapping[str, Shards]:
@@ -43,7 +43,7 @@ def _balance_engine(threads: Shards, count: int, ports: Sequence[Port], every: S
 
 
 def plan_shards(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) -> dict[str, int]:
-    """Return the shard of each cluster by name; those that are fine where they are ``now`` stay."""
+    """Return the shard of each cluster by name; clusters that may stay where they are ``now`` stay."""
     weights = {each.name: cluster_load(each) for each in clusters}
     places = {name: now[name] for name in weights}
     loads = [sum(weights[name] for name in weights if places[name] == shard) for shard in range(shards)]
@@ -51,7 +51,7 @@ def plan_shards(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int
     while max(loads) > _UNEVEN * share:
         fullest, emptiest = loads.index(max(loads)), loads.index(min(loads))
         gap = loads[fullest] - loads[emptiest]
-        # What levels the two best: the nearest to half of what is between them, and less than all of it.
+        # The cluster that levels both best: nearest to half of the gap between them, and less than all of it.
         fitting = [name for name in weights if places[name] == fullest and 0 < weights[name] < gap]
         if not fitting:
             break
@@ -63,5 +63,5 @@ def plan_shards(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int
 
 
 def cluster_load(cluster: Cluster) -> int:
-    """Return what a cluster asks of its shard: the values of an update of each member, at least a beat."""
+    """Return a cluster's load on its shard: the values of an update of each member, at least a beat."""
     return len(cluster.workers) * max(cluster.values, LANES * cluster.segments)

@@ -1,4 +1,4 @@
-"""Register values and ports as an operator reads them."""
+"""Register values and ports in the form that an operator reads."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,7 +8,7 @@ from olafctl.wire.frames import bits_float
 
 
 def show_register(name: str, value: int) -> str:
-    """Return a setting's value with its unit: ``40 Gb/s``, ``10 ms``; others as they are."""
+    """Return a setting's value with its unit: ``40 Gb/s``, ``10 ms``; other settings as numbers."""
     match name:
         case "hold":
             return "on" if value else "off"

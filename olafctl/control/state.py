@@ -9,7 +9,7 @@ from olafswitch.p4runtime.entities import MulticastGroup, TableEntry
 
 @dataclass(frozen=True)
 class DeviceState:
-    """What one P4Runtime device holds: entries by their keys, multicast groups by their ids."""
+    """The state of one P4Runtime device: entries by their keys, multicast groups by their ids."""
 
     entries: Mapping[Hashable, TableEntry] = field(default_factory=dict)
     groups: Mapping[int, MulticastGroup] = field(default_factory=dict)
@@ -17,7 +17,7 @@ class DeviceState:
 
 @dataclass(frozen=True)
 class QueueState:
-    """What a queue holds: global settings by register name, and the settings of its indices."""
+    """The state of a queue: global settings by register name, and the settings of its indices."""
 
     registers: Mapping[str, int] = field(default_factory=dict)
     settings: Ranges = ()
@@ -25,7 +25,7 @@ class QueueState:
 
 @dataclass(frozen=True)
 class PipelineState:
-    """What a whole deployment holds: devices by name, and queues by the engine's name; each engine's behind
+    """The state of a whole deployment: devices by name, and queues by the engine's name; each engine's behind
     its parent's."""
 
     devices: Mapping[str, DeviceState] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class PipelineState:
 
 
 def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:
-    """Return the state that these entities are."""
+    """Return the state that consists of these entities."""
     entries: dict[Hashable, TableEntry] = {}
     groups: dict[int, MulticastGroup] = {}
     for entity in entities:
@@ -45,5 +45,5 @@ def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState
 
 
 def merge_states(one: DeviceState, other: DeviceState) -> DeviceState:
-    """Return the state of a device that holds both; where they differ, what ``other`` says."""
+    """Return the state of a device that holds both; where they differ, that of ``other``."""
     return DeviceState({**one.entries, **other.entries}, {**one.groups, **other.groups})

@@ -1,4 +1,4 @@
-"""Status: what a deployment should be, what its devices and queue hold, and where they differ."""
+"""Status: the wanted state of a deployment, the state of its devices and queue, and the differences."""
 
 import time
 from collections.abc import Mapping
@@ -39,20 +39,20 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class KeptMembership:
-    """A deployment's membership as it was read from where it is kept."""
+    """A deployment's membership as it was read from its store."""
 
     address: str | None
-    """The daemon's that keeps it; None without a daemon."""
+    """The address of the daemon that keeps it; None without a daemon."""
     clusters: tuple[Cluster, ...]
     unread: str = ""
-    """Why the daemon cannot read the store, so that these may be old."""
+    """The reason why the daemon cannot read the store, so that the clusters may be old."""
 
 
 def read_status(store: Store, kept: KeptMembership | None = None) -> Json:
     """Return everything an operator may ask about a deployment, ready to be printed as JSON.
 
-    What it should be is the membership in ``kept``, else the one that this machine keeps. Where neither
-    is known, tables and groups are not compared. Raises OlafError when the stored testbed cannot be read or a
+    Its wanted state is the membership in ``kept``, else the one that this machine keeps. Where neither is
+    known, tables and groups are not compared. Raises OlafError when the stored testbed cannot be read or a
     device breaks off.
     """
     testbed = members.current_members(recorded_testbed(store), store)
@@ -109,12 +109,12 @@ def read_status(store: Store, kept: KeptMembership | None = None) -> Json:
 
 
 def _of_all(machines: Mapping[str, Found], what: str) -> list[str]:
-    """Return what every machine says, each line with the machine's name."""
+    """Return ``what`` of every machine, each line with the machine's name."""
     return [f"{name}: {line}" for name, part in machines.items() for line in part.get(what, ())]
 
 
 def _show_machine(machine: TestbedMachine, found: Mapping[str, Found]) -> Json:
-    """``away``: why it cannot be reached; None where it answers."""
+    """Return a machine's state; ``away`` is why it cannot be reached, None where it answers."""
     part = found.get(machine.name, {})
     return {
         "name": machine.name,
@@ -125,7 +125,7 @@ def _show_machine(machine: TestbedMachine, found: Mapping[str, Found]) -> Json:
 
 
 def is_healthy(report: Json) -> bool:
-    """Return whether everything runs and is known to be as it should be."""
+    """Return whether everything runs and is known to be in its wanted state."""
     known = not report["interrupted"] and not report["membership_unread"]
     return bool(report["running"]) and known and not report["drift"]
 
@@ -148,13 +148,13 @@ def _show_clusters(testbed: Testbed) -> list[Json]:
 
 
 def _pick_fields(item: object, *names: str) -> Json:
-    """These of its fields, addresses as text."""
+    """Return these fields of ``item``, addresses as text."""
     values = ((name, getattr(item, name)) for name in names)
     return {name: str(value) if isinstance(value, IPv4Address) else value for name, value in values}
 
 
 def _show_engines(testbed: Testbed) -> list[Json]:
-    """Return each behind its parent, with the link to it."""
+    """Return each engine behind its parent, with the link to it."""
     topology = Topology(testbed)
     found = []
     for engine in testbed.engines:
@@ -171,14 +171,14 @@ def _show_engines(testbed: Testbed) -> list[Json]:
 
 
 def _show_queue(registers: Registers) -> Json:
-    """``registers``: status, counters and global settings, but not what a command for indices is given, which
-    says nothing; ``indices``: the settings of all, as ranges."""
+    """Return ``registers``: status, counters and global settings, without the parameters of commands for
+    indices, which have no meaning alone; and ``indices``: the settings of all indices, as ranges."""
     shown = {name: value for name, value in registers.read_all().items() if not is_staging(name)}
     return {"registers": shown, "indices": [part.as_json() for part in registers.settings()]}
 
 
 def processes_of(folder: Path) -> list[Json]:
-    """Return what runs of the deployment in ``folder``."""
+    """Return the processes of the deployment in ``folder``."""
     now = time.time()
     return [
         {
@@ -208,7 +208,7 @@ def _show_ports(
 
 
 def _show_links(testbed: Testbed, counted: Mapping[str, Json]) -> list[Json]:
-    """List the links between engines with what each has carried up and down."""
+    """Return the links between engines with the counts of each, up and down."""
     topology = Topology(testbed)
     return [
         {
@@ -270,7 +270,7 @@ def _count_entries(session: Session, table: str) -> dict[TableEntry, Json]:
 
 
 def _count_missed(session: Session, table: str) -> Json | None:
-    """Return what matched no entry; None where the device does not count that."""
+    """Return the packets that matched no entry; None where the device does not count them."""
     try:
         missed: CounterData = session.default_counter(table)
     except P4RuntimeFailed:

@@ -1,7 +1,7 @@
-"""The testbed that was requested and the one last known to run, stored in the deployment's folder (SQLite).
+"""The requested testbed and the testbed last known to run, stored in the deployment's folder (SQLite).
 
 The row ``wanted`` is written before anything is touched and the row ``running`` after everything was
-verified, so whatever a crash interrupts is recognised and finished, or undone, by the next deploy.
+verified, so the next deploy recognises an interrupted change and finishes or undoes it.
 """
 
 import errno
@@ -25,7 +25,7 @@ from olafswitch.errors import BadInput, OlafError, Problem
 FILE = "deployment.db"
 OTHERS = "the store of the olafctl that deployed it"
 AGENT = "OLAF_AGENT"
-"""Environment variable: HOST:PORT,… of agents that know what was deployed from elsewhere."""
+"""The environment variable with the HOST:PORT,… of agents that know testbeds deployed from elsewhere."""
 _VERSION = 4
 _SCHEMA = f"""
 begin;
@@ -46,7 +46,7 @@ _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 
 class RecordRole(StrEnum):
-    """The deployment's testbed that a row holds, of two."""
+    """The role of a row's testbed in the deployment."""
 
     WANTED = "wanted"
     RUNNING = "running"
@@ -73,7 +73,7 @@ class Store:
         return (self.folder / FILE).is_file()
 
     def record(self, role: RecordRole) -> Record | None:
-        """Return the testbed wanted, or last known to run."""
+        """Return the testbed that is wanted, or last known to run."""
         if not self.exists():
             return None
         with self._open_database() as database:
@@ -91,7 +91,7 @@ class Store:
             )
 
     def confirm(self) -> None:
-        """Note in one step that what was wanted runs now."""
+        """Note in one step that the wanted testbed runs now."""
         with self._open_database() as database:
             database.execute(
                 "insert or replace into deployment select ?, testbed, source, target, build "
@@ -111,8 +111,7 @@ class Store:
             (self.folder / FILE).unlink()
 
     def membership(self) -> str:
-        """Return where the membership is kept since the first time: ``here``, or the etcd's name; empty
-        before."""
+        """Return where the membership is kept: ``here``, or the etcd's name; empty before it began."""
         if not self.exists():
             return ""
         with self._open_database() as database:
@@ -133,7 +132,7 @@ class Store:
                 version = database.execute("pragma user_version").fetchone()[0]
                 if version > _VERSION:
                     raise OlafError(Problem("was written by a newer Olaf", str(path), "use that one"))
-                if version < _VERSION:  # so that reading needs no room on a full disk
+                if version < _VERSION:  # only if needed, so that reading needs no room on a full disk
                     database.executescript(_SCHEMA)
                 with database:
                     yield database
@@ -142,7 +141,7 @@ class Store:
 
 
 def remedy_for(error: sqlite3.Error | OSError) -> str:
-    """Return what helps when a deployment's folder cannot be used."""
+    """Return the remedy for a deployment's folder that cannot be used."""
     if isinstance(error, OSError):
         full, damaged = error.errno in (errno.ENOSPC, errno.EDQUOT), False
     else:
@@ -159,8 +158,8 @@ def folder_of(name: str) -> Path:
 
 
 def all_names() -> tuple[str, ...]:
-    """Return the names of every deployment that has a folder here, running or not, whole or not, and of
-    those whose folder was deleted under them."""
+    """Return the names of every deployment that has a folder here, running or not, whole or not, and of those
+    whose folder was deleted under them."""
     home = paths.state()
     found = {folder.name for folder in home.iterdir() if is_ours(folder)} if home.is_dir() else set()
     found.update(folder.name for folder in processes.find_states() if folder.parent == home.resolve())
@@ -169,12 +168,12 @@ def all_names() -> tuple[str, ...]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether a deployment is, or was begun, in ``folder``: it may hold other people's folders too."""
+    """Return whether a deployment is, or was begun, in ``folder``, which may belong to other programs."""
     return any((folder / mark).is_file() for mark in (CHANGE, FILE))
 
 
 def claim_folder(folder: Path) -> None:
-    """Raises BadInput when ``folder`` cannot be made, or holds something that is not a deployment."""
+    """Raise BadInput when ``folder`` cannot be made, or holds something that is not a deployment."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -202,11 +201,11 @@ def clear_folder(folder: Path) -> None:
 
 
 def pick_store(name: str | None) -> Store:
-    """Return the store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when
-    None.
+    """Return the store of the deployment ``name`` (or of the testbed in that YAML file); by default the only
+    one.
 
-    What was deployed from elsewhere is noted as it runs now: the first of ``$OLAF_AGENT`` that answers knows
-    it. Raises BadInput when it does not exist, or several and none named.
+    A deployment from elsewhere is noted as it runs now: the first of ``$OLAF_AGENT`` that answers knows it.
+    Raises BadInput when it does not exist, or there are several and no name.
     """
     names = all_names()
     shown = ", ".join(names) or "none"
@@ -234,7 +233,7 @@ def pick_store(name: str | None) -> Store:
 
 
 def adopt_testbed(testbed: Testbed) -> Store:
-    """Note ``testbed`` as deployed, whatever of it runs on its machines. Raises OlafError."""
+    """Note ``testbed`` as deployed, with its parts that run on its machines. Raises OlafError."""
     store = Store(folder_of(testbed.name))
     claim_folder(store.folder)
     store.put(RecordRole.RUNNING, Record(testbed.text, testbed.source.resolve(), testbed.target, ""))
@@ -243,7 +242,7 @@ def adopt_testbed(testbed: Testbed) -> Store:
 
 
 def _may_be_others(name: str | None, names: Sequence[str]) -> bool:
-    """Return whether this olafctl, which knows ``names``, did not deploy it itself."""
+    """Return whether it may come from elsewhere: this olafctl, which knows ``names``, lacks it."""
     if name is None:
         return not names
     store = Store(folder_of(name))
@@ -251,7 +250,7 @@ def _may_be_others(name: str | None, names: Sequence[str]) -> bool:
 
 
 def is_others(store: Store) -> bool:
-    """Return whether it is a note of what was deployed from elsewhere; one that cannot be read is not."""
+    """Return whether a store is a note of a deployment from elsewhere; one that cannot be read is not."""
     with suppress(OlafError):
         return store.membership() == OTHERS
     return False

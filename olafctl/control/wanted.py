@@ -1,4 +1,4 @@
-"""A testbed with everything needed to bring it up, and whether what runs is it already."""
+"""A testbed with everything needed to start it, and whether it runs already."""
 
 import shutil
 from collections.abc import Callable, Collection, Sequence
@@ -19,30 +19,30 @@ from olafswitch.ports.transport import Transport
 
 @dataclass(frozen=True)
 class Wanted:
-    """A testbed with everything needed to bring it up."""
+    """A testbed with everything needed to start it."""
 
     testbed: Testbed
     target: Target
     build: Build
     state: Path
     hosts: bool
-    """Whether its hosts have namespaces of their own."""
+    """Whether its hosts have their own namespaces."""
     away: Collection[str] = ()
-    """Machines that are left out."""
+    """The machines that are left out."""
 
     @property
     def reached(self) -> Testbed:
-        """What of the testbed works without them."""
+        """The part of the testbed that works without the machines that are away."""
         return without_machines(self.testbed, self.away)
 
 
 def place_target(testbed: Testbed, away: Collection[str] = ()) -> Target:
-    """Return a testbed's target, here or on its machines but for those that are ``away``."""
+    """Return a testbed's target, here or on its machines except those ``away``."""
     return Everywhere(testbed.target, away) if testbed.machines else registry.get_target(testbed.target)
 
 
 def target_of(testbed: Testbed, away: Collection[str] = ()) -> Target:
-    """As :func:`placed`. Raises MissingTool when a program that it needs is not installed."""
+    """Return :func:`place_target`. Raises MissingTool when a program that it needs is not installed."""
     target = place_target(testbed, away)
     missing = target.missing()
     if missing:
@@ -72,13 +72,13 @@ def prepare_testbed(
 
 
 def check_startable(target: Target, testbed: Testbed, state: Path) -> None:
-    """Raises BadInput for what cannot start here, while what runs still does."""
+    """Raise BadInput for a testbed that cannot start here, while the old one still runs."""
     if problems := target.problems(testbed, state):
         raise BadInput(*problems)
 
 
 def start_target(wanted: Wanted, progress: Progress) -> Running:
-    """Its processes and ports, nothing programmed yet. Raises OlafError."""
+    """Start the processes and ports, with nothing programmed yet. Raises OlafError."""
     try:
         build = _copy_build(wanted.build, wanted.state)
         return wanted.target.start(wanted.testbed, build, wanted.state, progress)
@@ -91,8 +91,9 @@ def start_target(wanted: Wanted, progress: Progress) -> Running:
 def find_reusable(
     wanted: Wanted, store: Store, part: Callable[[Testbed], Testbed] = lambda whole: whole
 ) -> Running | None:
-    """Return what runs, when it is this build on these ports, or can be given them, see :func:`rewiring`;
-    None when it must be started again. ``part`` gives what of a recorded testbed is to be compared."""
+    """Return the running target, when it has this build and its ports fit or can be changed
+    (:func:`list_rewiring`); None when it must start again. ``part`` selects the compared part of a recorded
+    testbed."""
     records = [record for record in map(store.record, RecordRole) if record is not None]
     if not records or not _is_intact(wanted):
         return None
@@ -117,13 +118,13 @@ def find_reusable(
 
 
 def list_rewiring(wanted: Wanted, running: Running | None) -> Sequence[str]:
-    """Return the front ports that ``running`` is to get or to lose while the others go on, as lines of a
-    diff. Raises OlafError."""
+    """Return the front ports that ``running`` gets or loses while the others go on, as lines of a diff.
+    Raises OlafError."""
     return running.rewiring(wanted.testbed) if isinstance(running, Rewirable) else ()
 
 
 def rewire_ports(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
-    """As :func:`rewiring`, done."""
+    """Change the front ports that :func:`list_rewiring` lists, and return its lines. Raises OlafError."""
     lines = tuple(list_rewiring(wanted, running))
     if lines and isinstance(running, Rewirable):
         progress("changing ports")
@@ -132,21 +133,21 @@ def rewire_ports(wanted: Wanted, running: Running, progress: Progress) -> tuple[
 
 
 def ports_lost(folder: Path) -> Sequence[FrontPort]:
-    """Return the front ports that were taken away from what was started in ``folder``."""
+    """Return the front ports that the target started in ``folder`` has lost."""
     recorded = deployment.load_deployment(folder)
     return front_ports.find_lost(recorded.ports) if recorded else ()
 
 
 def _wiring_of(testbed: Testbed) -> tuple[object, ...]:
-    """Return what of a testbed is made when processes start, beside front ports: its engines, in their
-    order and places, and links."""
+    """Return what else starts with a testbed's processes, besides front ports: engines, in their order and
+    places, and links."""
     names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
     return names, testbed.trunks, deployment.find_trunks(testbed)
 
 
 def _is_intact(wanted: Wanted) -> bool:
-    """Return whether what lies next to the running processes is still the build, and their ports are still
-    there."""
+    """Return whether the files next to the running processes are still the build, and their ports still
+    exist."""
     if ports_lost(wanted.state):
         return False
     kept = wanted.state / "build"
@@ -160,7 +161,7 @@ def _is_intact(wanted: Wanted) -> bool:
 
 
 def _copy_build(build: Build, state: Path) -> Build:
-    """Return the build, copied next to what runs: the cache may be emptied at any time."""
+    """Return the build, copied next to the processes: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)
     for source in sorted(build.folder.rglob("*")):

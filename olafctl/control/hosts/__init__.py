@@ -1,1 +1,1 @@
-"""Hosts that are hosts: each worker, parameter server and other host in a network namespace of its own."""
+"""Real hosts: each worker, parameter server and other host has its own network namespace."""

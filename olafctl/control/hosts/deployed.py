@@ -1,7 +1,7 @@
-"""The hosts of a deployment: brought to what its testbed says, whatever a crash left, and written down first.
+"""Bring the hosts of a deployment to the state of its testbed, whatever a crash left.
 
-The record says which hosts are whole and is there as long as hosts are wanted. A namespace is named after its
-host, so that what is not in the record is found all the same, and made again or removed.
+The record, written first, says which hosts are whole, and exists as long as hosts are wanted. A namespace is
+named after its host, so that one that is not in the record is found all the same, and made again or removed.
 """
 
 import json
@@ -21,17 +21,17 @@ _NOTHING = HostNetwork((), Surroundings((), (), ()))
 
 @dataclass(frozen=True)
 class Changes:
-    """What has to be done to the hosts, by name."""
+    """The changes to make to the hosts, by name."""
 
     make: tuple[HostStack, ...]
     remove: tuple[str, ...]
     adapt: tuple[HostStack, ...]
-    """Hosts that only learn other routes and neighbours."""
+    """The hosts that only get other routes and neighbours."""
     plug: tuple[HostStack, ...] = ()
-    """Hosts whose interface is made again, in the namespace that they have: what runs in it stays."""
+    """The hosts whose interface is made again, in their namespace: the programs in it stay."""
 
     def lines(self) -> Sequence[str]:
-        """Return one line each, as of a diff; a host that is made again is one that changes."""
+        """Return a line for each change, as in a diff; a host that is made again is a changed one."""
         again = {stack.name for stack in self.make} & set(self.remove)
         return [
             *(f"- host {name}" for name in self.remove if name not in again),
@@ -42,12 +42,12 @@ class Changes:
 
 
 def are_wanted(state: Path) -> bool:
-    """Return whether the deployment in ``state`` is to have hosts."""
+    """Return whether the deployment in ``state`` wants hosts."""
     return (state / _RECORD).exists()
 
 
 def plan_changes(state: Path, network: HostNetwork) -> Changes:
-    """Return what makes the hosts of ``state`` those of ``network``."""
+    """Return the changes that make the hosts of ``state`` those of ``network``."""
     known, there = _load_record(state), interfaces.hosts_of(state)
     homes = {stack.name: stack for stack in known.stacks if stack.name in there}
     whole = {name: stack for name, stack in homes.items() if namespaces.is_whole(state, name)}
@@ -64,9 +64,9 @@ def plan_changes(state: Path, network: HostNetwork) -> Changes:
 
 
 def bring_hosts(state: Path, network: HostNetwork) -> Changes:
-    """Make the hosts of ``state`` those of ``network``; those that fit are left alone. Returns what it did.
+    """Make the hosts of ``state`` those of ``network``; hosts that fit are left alone. Return the changes.
 
-    Raises OlafError; the record then holds what is complete.
+    Raises OlafError; the record then holds the complete hosts.
     """
     todo = plan_changes(state, network)
     if are_wanted(state) and not todo.lines():
@@ -87,17 +87,17 @@ def bring_hosts(state: Path, network: HostNetwork) -> Changes:
 
 
 def note_wanted(state: Path) -> None:
-    """Write down that hosts are wanted, which are elsewhere."""
+    """Write down that hosts are wanted that are elsewhere."""
     _save_record(state, _NOTHING)
 
 
 def plan_removal(state: Path) -> Changes:
-    """Return what takes every host of ``state`` away."""
+    """Return the changes that remove every host of ``state``."""
     return Changes((), tuple(interfaces.hosts_of(state)), ())
 
 
 def take_away(state: Path) -> Changes:
-    """Remove every host of ``state``, and what runs in it. Returns what it did. Raises OlafError."""
+    """Remove every host of ``state``, with its programs. Return the changes. Raises OlafError."""
     todo = plan_removal(state)
     for name in todo.remove:
         namespaces.remove_namespace(state, name)
@@ -106,7 +106,7 @@ def take_away(state: Path) -> Changes:
 
 
 def missing_hosts(state: Path) -> Sequence[HostStack]:
-    """Return the hosts that should be there and are not whole."""
+    """Return the hosts that are wanted and not whole."""
     return [stack for stack in _load_record(state).stacks if not namespaces.is_whole(state, stack.name)]
 
 
@@ -125,7 +125,7 @@ def show_hosts(state: Path) -> list[dict[str, str]]:
 
 
 def host_names(state: Path) -> set[str]:
-    """Return the hosts that have namespaces of their own."""
+    """Return the hosts that have their own namespaces."""
     return {stack.name for stack in _load_record(state).stacks}
 
 
@@ -143,8 +143,8 @@ def namespace_of(state: Path, host: str) -> str:
 
 @contextmanager
 def pause_during(state: Path) -> Iterator[None]:
-    """Yield the hosts hear and say nothing meanwhile: frames that a test sends in their name are not
-    answered by their kernels. Raises OlafError; those that can be are connected again then too."""
+    """Disconnect the hosts inside the context: their kernels do not answer frames that a test sends in their
+    name. Raises OlafError; the hosts are connected again even then, as far as possible."""
     try:
         pause_hosts(state)
         yield
@@ -178,7 +178,7 @@ def _save_record(state: Path, network: HostNetwork) -> None:
 
 
 def _load_record(state: Path) -> HostNetwork:
-    """Return what was written down; nothing when it cannot be read, so that all is made again."""
+    """Return the recorded hosts; none when the record cannot be read, so that all are made again."""
     try:
         return HostNetwork.from_json(json.loads((state / _RECORD).read_text()))
     except (OSError, ValueError, KeyError, TypeError):

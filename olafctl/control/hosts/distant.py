@@ -1,4 +1,4 @@
-"""The hosts of a deployment over machines: each is on the machine of its engine, made by the agent there."""
+"""Hosts of a deployment over machines: each is on its engine's machine, made by the agent there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 def check_hosts(testbed: Testbed) -> None:
-    """Raises BadInput where machines can have no hosts."""
+    """Raise BadInput where machines can have no hosts."""
     found = call_each(everywhere.agents_of(testbed), lambda agent: agent.call("Describe")["no_hosts"])
     if problems := [
         Problem(reason, f"{name}: hosts", "run its agent as root, or deploy with --no-hosts")
@@ -24,8 +24,8 @@ def check_hosts(testbed: Testbed) -> None:
 
 
 def bring_hosts(testbed: Testbed, wanted: bool, progress: Progress, *, dry: bool = False) -> tuple[str, ...]:
-    """Make the hosts, or take them away; what changed, or (``dry``) would, as lines of a diff. Raises
-    OlafError."""
+    """Make the hosts, or remove them; return what changed, or (``dry``) would change, as lines of a diff.
+    Raises OlafError."""
     given = asdict(plan_network(testbed)) if wanted else None
     found = call_each(
         everywhere.agents_of(testbed), lambda agent: agent.call("Hosts", network=given, dry=dry)
@@ -38,7 +38,7 @@ def bring_hosts(testbed: Testbed, wanted: bool, progress: Progress, *, dry: bool
 
 @contextmanager
 def pause_during(testbed: Testbed) -> Iterator[None]:
-    """As :func:`olafctl.control.hosts.deployed.pause_during`, on every machine. Raises OlafError."""
+    """Disconnect the hosts of every machine as :func:`olafctl.control.hosts.deployed.pause_during` does."""
     agents = everywhere.agents_of(testbed)
     try:
         call_each(agents, lambda agent: agent.call("Pause", paused=True))
@@ -48,7 +48,7 @@ def pause_during(testbed: Testbed) -> Iterator[None]:
 
 
 def machine_of(testbed: Testbed, host: str) -> MachineAgent:
-    """Return the agent of the machine that ``host`` is on. Raises BadInput when there is no such host."""
+    """Return the agent of the machine of ``host``. Raises BadInput when there is no such host."""
     agents = everywhere.agents_of(testbed)
     found = call_each(agents, lambda agent: agent.call("Find") or {})
     known = {one["name"]: name for name, part in found.items() for one in part.get("hosts", ())}

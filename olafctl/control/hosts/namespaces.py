@@ -1,6 +1,6 @@
 """Hosts' namespaces, made by ``ip``: a MACVLAN on the front port's interface is the host's ``eth0``.
 
-In VEPA mode every frame takes the front port, also one to a host behind the same port: no update may go
+In VEPA mode every frame passes the front port, also a frame to a host behind the same port: no update may go
 around the engine.
 """
 
@@ -28,7 +28,7 @@ def make_namespaces(state: Path, stacks: Sequence[HostStack]) -> None:
 
 
 def plug_interfaces(state: Path, stacks: Sequence[HostStack], surroundings: Surroundings) -> None:
-    """Give each of ``stacks`` its interface, complete. Raises OlafError; what was made until then stays."""
+    """Give each of ``stacks`` its interface, complete. Raises OlafError; interfaces made until then stay."""
     names = {stack.name: interfaces.host_namespace_of(state, stack.name) for stack in stacks}
     ip.run_batch(
         ["-n", interfaces.namespace_of(state)],
@@ -49,14 +49,14 @@ def plug_interfaces(state: Path, stacks: Sequence[HostStack], surroundings: Surr
 
 
 def unplug_interfaces(state: Path, stacks: Sequence[HostStack]) -> None:
-    """Take the interfaces of ``stacks`` away, as far as they are there; what runs in the namespaces stays."""
+    """Remove the existing interfaces of ``stacks``; the programs in the namespaces stay."""
     for stack in stacks:
         name = interfaces.host_namespace_of(state, stack.name)
         ip.try_to(["-n", name, "link", "delete", "dev", INTERFACE])
 
 
 def adapt_routes(state: Path, stacks: Sequence[HostStack], surroundings: Surroundings) -> None:
-    """Give hosts that are there other routes and neighbours. Raises OlafError."""
+    """Give existing hosts other routes and neighbours. Raises OlafError."""
     for stack in stacks:
         lines = [f"route flush dev {INTERFACE}", f"neigh flush dev {INTERFACE} nud all"]
         ip.run_batch(
@@ -67,7 +67,7 @@ def adapt_routes(state: Path, stacks: Sequence[HostStack], surroundings: Surroun
 
 
 def remove_namespace(state: Path, host: str) -> None:
-    """Remove a host's namespace, and end what runs in it; one that is not there is fine. Raises OlafError."""
+    """Remove a host's namespace, if it exists, and end the programs in it. Raises OlafError."""
     name = interfaces.host_namespace_of(state, host)
     if namespace_exists(name):
         processes.end_in(name)
@@ -77,7 +77,7 @@ def remove_namespace(state: Path, host: str) -> None:
 
 
 def is_whole(state: Path, host: str) -> bool:
-    """Return whether a host's namespace is there and its interface is up."""
+    """Return whether a host's namespace exists and its interface is up."""
     try:
         return run_within(interfaces.host_namespace_of(state, host), _is_up)
     except OSError:

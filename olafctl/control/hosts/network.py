@@ -1,4 +1,4 @@
-"""What each host's network stack is to hold: its interface, its address, its routes and its neighbours."""
+"""The contents of each host's network stack: its interface, its address, its routes and its neighbours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,12 +40,12 @@ class HostRoute:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What every host of a deployment knows of the others."""
+    """What every host of a deployment knows of the other hosts."""
 
     on_link: tuple[str, ...]
-    """Prefixes that cover the hosts' addresses and no other."""
+    """The prefixes that cover the hosts' addresses and no other."""
     neighbours: tuple[tuple[str, str], ...]
-    """Address and MAC of each."""
+    """The address and MAC address of each host."""
     routes: tuple[HostRoute, ...]
 
 
@@ -58,7 +58,7 @@ class HostNetwork:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "HostNetwork":
-        """From what ``asdict`` made of one. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return the network of ``asdict``'s record. Raises KeyError, TypeError or ValueError."""
         around = record["surroundings"]
         return cls(
             tuple(HostStack(**stack) for stack in record["stacks"]),
@@ -82,20 +82,20 @@ def placed_network(testbed: Testbed, attachments: Sequence[Attachment]) -> HostN
 
 
 def plan_network(testbed: Testbed) -> HostNetwork:
-    """As :func:`network`, of every host, with its port's number for the interface."""
+    """Return every host of ``testbed``, with its port's number in place of the interface."""
     stacks = (HostStack(host.name, str(host.port), host.mac, str(host.ip)) for host in all_hosts(testbed))
     return HostNetwork(tuple(stacks), _find_surroundings(testbed))
 
 
 def place_network(found: HostNetwork, attachments: Sequence[Attachment]) -> HostNetwork:
-    """As :func:`network`, of what :func:`planned` gave."""
+    """Return the network of :func:`plan_network` with interfaces, as :func:`placed_network` does."""
     parents = {str(each.number): each.path for each in attachments if _is_here(each)}
     stacks = (replace(each, parent=parents[each.parent]) for each in found.stacks if each.parent in parents)
     return HostNetwork(tuple(stacks), found.surroundings)
 
 
 def without_stack(testbed: Testbed, attachments: Sequence[Attachment]) -> Sequence[str]:
-    """Return the hosts that :func:`network` leaves out."""
+    """Return the hosts that :func:`placed_network` leaves out."""
     found = {stack.name for stack in placed_network(testbed, attachments).stacks}
     return [host.name for host in all_hosts(testbed) if host.name not in found]
 

@@ -1,4 +1,4 @@
-"""A program in a host's network namespace: what to run for it, and as whom."""
+"""The command and the user with which a program runs in a host's network namespace."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ def host_command(state: Path, host: str, line: Sequence[str]) -> tuple[list[str]
     """Return the command that runs ``line`` as ``host`` of the deployment in ``state``, and its environment.
 
     Raises BadInput without such a host, MissingTool, with a shell's exit code, without such a program,
-    OlafError for a user who may not.
+    OlafError for a user without the right.
     """
     namespace = deployed.namespace_of(state, host)
     if reason := interfaces.why_not():
