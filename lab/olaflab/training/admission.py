@@ -13,7 +13,7 @@ Admit = Callable[[float], bool]
 
 
 def always_admit(seconds: float) -> bool:
-    """Without a daemon, or without an objective."""
+    """Admit always: without a daemon, or without an objective."""
     return True
 
 

@@ -19,7 +19,7 @@ Brought = tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8], int]
 
 
 def begin_actor(number: int, seed: tuple[int, ...], steps: int) -> Callable[[Taken], Brought]:
-    """In a process of a node: plays what an actor beside the ring would."""
+    """Begin an actor in a process of a node; it plays what an actor beside the ring would."""
     made: list[players.ActorPlayer] = []
 
     def turn(taken: Taken) -> Brought:
@@ -32,7 +32,7 @@ def begin_actor(number: int, seed: tuple[int, ...], steps: int) -> Callable[[Tak
 
 
 def place_actors(address: str, ring: Ring, seed: tuple[int, ...], steps: int, held: Held) -> Placed:
-    """Actors whose blocks are written to ``ring`` here. Raises OlafError where no cluster answers."""
+    """Place actors whose blocks are written to ``ring`` here. Raises OlafError where no cluster answers."""
     writers: dict[int, Writer] = {}
 
     def take(number: int) -> Taken:

@@ -59,11 +59,12 @@ class PoleNetwork(layers.LayeredNetwork):
         self._last = 0.1 * hidden**0.5
 
     def begin(self, random: np.random.Generator, last: float | None = None) -> Array:
-        """Weights to begin with: 0.5 and 0.1 are their deviations."""
+        """Draw the weights to begin with: 0.5 and 0.1 are their deviations."""
         return super().begin(random, self._last if last is None else last)
 
     def gradient(self, weights: Array, found: Sequence[Array], slopes: Array) -> Array:
-        """The loss's gradient in the weights, from the slopes in the outputs of what ``forward`` found."""
+        """Return the loss's gradient in the weights, from the slopes in the outputs of what ``forward``
+        found."""
         gradient = np.zeros(self.size)
         self.backward(weights, found, slopes, gradient)
         return gradient
@@ -78,11 +79,11 @@ class _Learner:
         self.network, self.poles, self.returns = network, poles, poles.returns
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Initial weights."""
+        """Draw the initial weights."""
         return self.network.begin(random)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing: nothing is open."""
 
 
 class ActorCritic(_Learner):
@@ -116,7 +117,7 @@ class ActorCritic(_Learner):
         return layers.clip_norm(self.network.gradient(weights, found, slopes))
 
     def _compute_returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
-        """Returns to the last step's value or to the episode's end; (steps, poles)."""
+        """Compute returns (steps, poles) to the last step's value or to the episode's end."""
         found, following = np.zeros_like(after), after[-1]
         ends, falls = ended.reshape(after.shape), fell.reshape(after.shape)
         for step in reversed(range(self._STEPS)):

@@ -101,10 +101,10 @@ class Stage(Protocol):
     """The place where actors play."""
 
     def perform(self, actors: Sequence[int]) -> None:
-        """Each of these plays a block into the ring; one that dies in it has written nothing."""
+        """Let each of these actors play a block into the ring; one that dies in it has written nothing."""
 
     def pids(self) -> dict[int, int]:
-        """The actors' processes."""
+        """Return the process ids of the actors."""
 
     def close(self) -> None:
         """End the actors."""
@@ -121,18 +121,15 @@ class ActorProcesses:
             self._actors.serve(1.0)
 
     def perform(self, actors: Sequence[int]) -> None:
-        """Stage."""
         self._actors.serve(0.0)  # one that died asleep is replaced
         self._actors.invoke(actors)
         while self._actors.playing:
             self._actors.serve(1.0)
 
     def pids(self) -> dict[int, int]:
-        """Stage."""
         return self._actors.pids()
 
     def close(self) -> None:
-        """Stage."""
         self._actors.close()
 
 
@@ -144,18 +141,15 @@ class Simulated:
         self._ring, self._crew, self._seed = ring, crew, seed
 
     def perform(self, actors: Sequence[int]) -> None:
-        """Stage."""
         for number in actors:
             if number not in self._turns:
                 self._turns[number] = players.make_turn(number, self._ring, self._seed, self._crew.block)
             self._turns[number]()
 
     def pids(self) -> dict[int, int]:
-        """Stage."""
         return {}
 
     def close(self) -> None:
-        """Stage."""
         self._turns.clear()
 
 
@@ -214,7 +208,7 @@ class Head:
     def play(
         self, weights: network.Vector, status: OlafStatus | None, probability: float
     ) -> tuple[Experience, Turnout]:
-        """An update's blocks, played with these weights by as many actors as the network leaves awake.
+        """Play an update's blocks with these weights, by as many actors as the network leaves awake.
 
         Half of them are enough when actors die. Raises OlafError where all do.
         """
@@ -256,20 +250,20 @@ class Head:
         return replace(played, mean_reward=self._reward), turnout
 
     def note_turn(self, turns: int, play: float, rest: float) -> None:
-        """The last update: seconds of playing in so many turns, and of all else."""
+        """Note the last update: seconds of playing in so many turns, and of all else."""
         self._turn, self._rest = play / turns, rest
 
     def _seconds_between(self, actors: int) -> float:
-        """Between two updates with so many actors awake."""
+        """Return the seconds between two updates with so many actors awake."""
         return -(-self._blocks // actors) * self._turn + self._rest
 
     def account_held(self, turnout: Turnout, now: float) -> Turnout:
-        """With what was held until now, on the clock of ``held``."""
+        """Add what was held until now, on the clock of ``held``, to a turnout."""
         cpu, gpu = self.held.seconds(CPU, now), self.held.seconds(GPU, now)
         return replace(turnout, cpu=cpu, gpu=gpu, began=self._began, learnt=self._learnt)
 
     def note_rows(self, began: float, learnt: float) -> None:
-        """When the learner had the rows, on the clock of ``held``."""
+        """Note when the learner had the rows, on the clock of ``held``."""
         self._began, self._learnt = began, learnt
 
     @contextmanager
@@ -296,12 +290,12 @@ class Head:
             self._taken = None
 
     def note_update(self, parts: Sequence[Rows]) -> None:
-        """An update was made; ``parts`` are the mean gradients of its blocks, if requested."""
+        """Note that an update was made; ``parts`` are the mean gradients of its blocks, if requested."""
         noise = self._noise.add(parts, self.crew.block) if parts else None
         self._seen = Seen(self._seen.updates + 1, self._seen.blocks, noise)
 
     def pids(self) -> dict[int, int]:
-        """The processes of its actors; none in virtual time."""
+        """Return the process ids of its actors; none in virtual time."""
         return self._stage.pids()
 
     def close(self) -> None:

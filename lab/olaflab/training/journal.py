@@ -159,7 +159,7 @@ class Journal:
         return self._folder / CHECKPOINT
 
     def memory(self, worker: str) -> Path:
-        """File of a worker's optimiser, absolute: a worker may be in another folder."""
+        """Return the file of a worker's optimiser, absolute: a worker may be in another folder."""
         return self._folder.resolve() / _OPTIMISERS / f"{worker}.npz"
 
     @property
@@ -168,7 +168,7 @@ class Journal:
         return self.steps[-1].time if self.steps else 0.0
 
     def write_update(self, step: UpdateStep) -> None:
-        """One more update."""
+        """Write one more update."""
         self._keep_files(step)
         with self._going_on():
             turnout = astuple(step.turnout) if step.turnout is not None else [""] * len(_TURNOUT)
@@ -178,7 +178,7 @@ class Journal:
     def report_cluster(
         self, cluster: Cluster, time: float, age_of_model: float | None
     ) -> ClusterProgress | None:
-        """A cluster's figures, also to TensorBoard; None before its first update."""
+        """Report a cluster's figures, also to TensorBoard; None before its first update."""
         recent = self._recent[cluster.number]
         with self._going_on():
             self._file.flush()
@@ -232,7 +232,7 @@ class Journal:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """A disk without room does not stop the training; it is logged once."""
+        """Let the training go on when the disk has no room; log that once."""
         try:
             yield
         except OSError as error:

@@ -29,23 +29,23 @@ class Learning:
         self._warm = Warm(self._ledger, crew.cold, crew.keep_alive)
 
     def slot_of(self, worker: str) -> int:
-        """The state of a worker with its own learner."""
+        """Return the slot of a worker with its own learner."""
         return self._slots[worker]
 
     def unit_slot(self, cluster: int, unit: int) -> int:
-        """The slot of a cluster's ``unit``-th learner."""
+        """Return the slot of a cluster's ``unit``-th learner."""
         return self._first[cluster] + unit
 
     def begin_invocation(self, slot: int, now: float) -> Invocation:
-        """A learner has rows; its invocation starts now, or once it has started."""
+        """Begin the invocation of a learner that has rows: now, or once it has started."""
         return self._warm.begin(slot, now)
 
     def end_invocation(self, invocation: Invocation, now: float) -> None:
-        """It has learnt them."""
+        """End the invocation of a learner that has learnt its rows."""
         self._warm.end(invocation, now)
 
     def look(self, cluster: Cluster, step: UpdateStep, server: ParameterServer) -> int | None:
-        """How many heads of a cluster may work from now on, after this update; None where all may."""
+        """Return how many heads of a cluster may work from now on, after this update; None where all may."""
         admission = self._admissions.get(cluster.number)
         if admission is None:
             return None
@@ -66,11 +66,11 @@ class Learning:
         return sum(admission.learners for admission in self._admissions.values())
 
     def report_costs(self, now: float) -> Report:
-        """What learners cost until now."""
+        """Report what learners cost until now."""
         return self._ledger.report(now)
 
     def format_progress(self, now: float) -> str:
-        """In a line of progress."""
+        """Format the costs for a line of progress."""
         report = self.report_costs(now)
         return (
             f"{self.admitted_heads} of {len(self._slots)} heads learn  {report.busy:.1f} learner s  "
@@ -78,7 +78,7 @@ class Learning:
         )
 
     def close(self, now: float) -> dict[str, Any]:
-        """All learners end: the report, and every invocation."""
+        """End all learners; return the report, and every invocation."""
         self._warm.close(now)
         return {
             "admitted": self.admitted_heads,

@@ -57,7 +57,7 @@ class Counting:
 
 
 def count_lost(counted: dict[str, int]) -> int:
-    """The updates that were dropped, whatever the reason."""
+    """Count the updates that were dropped, whatever the reason."""
     return sum(value for name, value in counted.items() if name.startswith("dropped_"))
 
 
@@ -152,7 +152,7 @@ def train_live(
 
 
 def _rebase_step(step: UpdateStep, begin: float) -> UpdateStep:
-    """A step as reported, in seconds since ``begin``."""
+    """Rebase a step's times to seconds since ``begin``."""
     turnout = step.turnout
     if turnout is not None:
         turnout = replace(turnout, began=turnout.began - begin, learnt=turnout.learnt - begin)
@@ -166,7 +166,7 @@ def _record_learnt(
     serving: ParameterServer,
     gates: Mapping[int, SharedPool],
 ) -> None:
-    """A worker's learner is in its process: it has started with that, and is alive as long."""
+    """Record a worker's learner in its process: it has started with that, and is alive as long."""
     if step.turnout is not None:
         invocation = learning.begin_invocation(learning.slot_of(step.worker), step.turnout.began)
         learning.end_invocation(invocation, step.turnout.learnt)
@@ -184,7 +184,7 @@ def _open_server(
     journal: Journal,
     values: Mapping[str, int],
 ) -> ParameterServer:
-    """With models of so many ``values`` by cluster, whatever the checkpoint holds."""
+    """Open the server with models of so many ``values`` by cluster, whatever the checkpoint holds."""
     host, number = address_of(server)
     try:
         port = run_within(namespace, lambda: UdpPort((host, number)))
@@ -206,7 +206,7 @@ def _open_server(
 def _collect_figures(
     clusters: tuple[Cluster, ...], serving: ParameterServer, journal: Journal, begin: float
 ) -> Mapping[str, ClusterProgress]:
-    """Figures of those that have any."""
+    """Collect the figures of the clusters that have any."""
     now = time.monotonic() - begin
     found = {one.name: journal.report_cluster(one, now, serving.age_of_model(one.name)) for one in clusters}
     return {name: figures for name, figures in found.items() if figures is not None}

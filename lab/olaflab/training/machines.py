@@ -57,7 +57,7 @@ class Machines:
         return bool(self._tasks)
 
     def steps(self, timeout: float) -> Sequence[UpdateStep]:
-        """The workers' steps within ``timeout`` seconds."""
+        """Return the workers' steps within ``timeout`` seconds."""
         ended, _ = ray.wait(list(self._tasks), timeout=min(timeout, _LOOK))
         found = []
         for name, message in ray.get(self._mailbox.take.remote()):
@@ -76,7 +76,7 @@ class Machines:
         return found
 
     def stop(self) -> None:
-        """Every worker ends after what it is at."""
+        """Stop every worker after its present update."""
         ray.get(self._mailbox.stop.remote())
 
 
@@ -116,5 +116,5 @@ class _Asking:
 
 
 def _run_task(job: WorkerJob, mailbox: Any) -> None:
-    """A Ray task."""
+    """Run a worker as a task of Ray."""
     run_worker(job, lambda message: ray.get(mailbox.say.remote(job.worker.name, message)), _Asking(mailbox))

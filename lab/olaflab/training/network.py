@@ -20,7 +20,7 @@ HIDDEN = 40
 
 
 def count_parameters(hidden: int) -> int:
-    """Parameters of a network whose two hidden layers have ``hidden`` units each."""
+    """Count the parameters of a network whose two hidden layers have ``hidden`` units each."""
     return sum(prod(shape) for shape in _layer_shapes(hidden))
 
 
@@ -36,7 +36,7 @@ def _layer_shapes(hidden: int) -> tuple[tuple[int, ...], ...]:
 
 
 def initial_parameters(random: np.random.Generator, hidden: int = HIDDEN) -> Vector:
-    """Fresh parameters, one flat vector: orthogonal weights, a nearly uniform policy, zero biases."""
+    """Draw fresh parameters, one flat vector: orthogonal weights, a nearly uniform policy, zero biases."""
     parts = []
     shapes = _layer_shapes(hidden)
     for place, shape in enumerate(shapes):
@@ -50,7 +50,7 @@ def initial_parameters(random: np.random.Generator, hidden: int = HIDDEN) -> Vec
 
 
 def split_layers(vector: Any) -> list[Any]:
-    """The vector's weights and biases in order, as views; numpy array or torch tensor alike."""
+    """Split the vector into weights and biases in order, as views; numpy array or torch tensor alike."""
     views, start = [], 0
     for shape in _layer_shapes(width_of(len(vector))):
         views.append(vector[start : start + prod(shape)].reshape(shape))
@@ -59,7 +59,7 @@ def split_layers(vector: Any) -> list[Any]:
 
 
 def width_of(length: int) -> int:
-    """Units of each hidden layer of the largest network of at most so many parameters.
+    """Return the units of each hidden layer of the largest network of at most so many parameters.
 
     These are hidden² + linear · hidden + ACTIONS + 1.
     """
@@ -68,7 +68,7 @@ def width_of(length: int) -> int:
 
 
 def evaluate_network(views: list[Any], observation: Any, tanh: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """Action preferences (…, ACTIONS) and values (…,) for observations (…, OBSERVATION)."""
+    """Evaluate action preferences (…, ACTIONS) and values (…,) for observations (…, OBSERVATION)."""
     first, first_bias, second, second_bias, heads, heads_bias = views
     hidden = tanh(observation @ first + first_bias)
     hidden = tanh(hidden @ second + second_bias)

@@ -111,7 +111,7 @@ class ClusterFigures:
 
 
 def values_of(cluster: Cluster, testbed: Testbed) -> int:
-    """The parameters of the network that a cluster trains. Raises BadInput when there is none for it."""
+    """Count the parameters of the network that a cluster trains. Raises BadInput when it has none."""
     values = cluster.values or network.count_parameters(network.HIDDEN)
     width = network.width_of(values)
     is_network = width > 0 and values == network.count_parameters(width)
@@ -131,7 +131,7 @@ def values_of(cluster: Cluster, testbed: Testbed) -> int:
 def summarise_cluster(
     cluster: Cluster, steps: list[UpdateStep], counters: list[WorkerCounters], server: ParameterServer
 ) -> ClusterFigures:
-    """One cluster's figures, from its workers' and the server's counters."""
+    """Summarise one cluster's figures, from its workers' and the server's counters."""
     counted = server.counters(cluster.name)
     return ClusterFigures(
         cluster=cluster,

@@ -33,7 +33,7 @@ class ActorPlayer:
     def play_steps(
         self, weights: network.Vector, steps: int
     ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.uint8]]:
-        """``steps`` steps: the columns of STEP, and how each ends."""
+        """Play ``steps`` steps; return the columns of STEP, and how each step ends."""
         views = network.split_layers(weights)
         rows = {key: np.empty((steps, *shape), np.dtype(kind)) for key, (shape, kind) in STEP.keys.items()}
         ends = np.full(steps, GOES_ON, np.uint8)
@@ -61,7 +61,7 @@ class ActorPlayer:
 
 
 def join_blocks(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.Experience:
-    """What blocks of players are to a learner: columns of STEP, and ``end`` of each step.
+    """Join blocks of players for a learner: columns of STEP, and ``end`` of each step.
 
     The mean reward is that of the episodes that ended in them, not a number where none did.
     """
@@ -84,7 +84,7 @@ def join_blocks(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.E
 
 
 def make_turn(number: int, ring: Ring, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
-    """An actor's turn: a block, written at once, so that one that dies in it has written nothing."""
+    """Make an actor's turn: a block, written at once, so that one that dies in it has written nothing."""
     writer = Writer(ring, number)
     player = ActorPlayer(
         (*seed, number, writer.position())
@@ -101,5 +101,5 @@ def make_turn(number: int, ring: Ring, seed: tuple[int, ...], steps: int) -> Cal
 
 
 def begin_player(number: int, name: str, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
-    """In a process of its own."""
+    """Begin a player in a process of its own."""
     return make_turn(number, Ring.open(name), seed, steps)

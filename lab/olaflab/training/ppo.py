@@ -34,7 +34,8 @@ class PpoLearner:
         self._random = torch.Generator().manual_seed(seed)
 
     def gradient(self, parameters: network.Vector, experience: Experience) -> network.Vector:
-        """The ascent direction g, shape (parameters,), such that ``parameters + γ·g`` is where PPO ends.
+        """Return the ascent direction g, shape (parameters,), such that ``parameters + γ·g`` is where PPO
+        ends.
 
         Several epochs make one update, so g is the sum of their steps in units of γ: applied alone, it
         moves the parameter server exactly as far as the worker moved.
@@ -52,7 +53,8 @@ class PpoLearner:
     def gradient_parts(
         self, parameters: network.Vector, experience: Experience, parts: int
     ) -> list[FloatArray]:
-        """The gradient at ``parameters`` of each of so many equal parts of the experience, (parameters,).
+        """Return the gradient (parameters,) at ``parameters`` of each of so many equal parts of the
+        experience.
 
         Advantages are normalised over the whole of it, so that the parts' mean is the whole's gradient.
         """
@@ -69,7 +71,8 @@ class PpoLearner:
         return found
 
     def state(self) -> dict[str, FloatArray]:
-        """Adam's moments, each of shape (parameters,), and its number of steps; empty before the first."""
+        """Return Adam's moments, each of shape (parameters,), and its number of steps; empty before the
+        first."""
         kept = self._optimiser.state[self._parameters]
         return {name: value.numpy() for name, value in kept.items()}
 

@@ -99,7 +99,7 @@ def record_training(
 
 
 def _deal_speeds(clusters: int, random: np.random.Generator) -> list[Speed]:
-    """One of each cluster: of nine, every hardware with every experience once, dealt at random."""
+    """Deal a speed to each cluster: of nine, every hardware with every experience once, at random."""
     rounds = np.arange(clusters) // len(SLOWDOWNS)
     hardware = np.arange(clusters) % len(SLOWDOWNS)
     experience_of = (hardware + rounds) % len(EPISODES)

@@ -89,7 +89,7 @@ def show_results(trained: list[ClusterFigures], time: str) -> None:
 
 
 def _head_rows(trained: ClusterFigures) -> Iterator[tuple[UpdateStep, list[Turnout]]]:
-    """Each head's last step, and all its turnouts."""
+    """Yield each head's last step, and all its turnouts."""
     for worker in dict.fromkeys(step.worker for step in trained.steps):
         steps = [step for step in trained.steps if step.worker == worker]
         turnouts = [step.turnout for step in steps if step.turnout is not None]

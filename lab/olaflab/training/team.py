@@ -78,10 +78,10 @@ class WorkerTeam(Protocol):
         """Whether any worker is still at it."""
 
     def steps(self, timeout: float) -> Sequence[UpdateStep]:
-        """The workers' steps within ``timeout`` seconds."""
+        """Return the workers' steps within ``timeout`` seconds."""
 
     def stop(self) -> None:
-        """Every worker ends after what it is at."""
+        """Stop every worker after its present update."""
 
     def __enter__(self) -> "WorkerTeam": ...
 
@@ -98,7 +98,7 @@ class Stop(Protocol):
 
 
 def run_worker(job: WorkerJob, say: Callable[[Message], None], stop: Stop) -> None:
-    """One worker, until it has made its updates or ``stop`` is set."""
+    """Run one worker until it has made its updates or ``stop`` is set."""
     torch.set_num_threads(1)
     host, number = address_of(job.worker)
     try:
@@ -153,7 +153,7 @@ def _make_head(job: WorkerJob, crew: Crew, values: int) -> Head:
 
 
 def _make_update(member: TrainingMember, plan: TrainingPlan, stop: Stop) -> UpdateStep:
-    """One update, offered no sooner than the plan's pace allows."""
+    """Make one update, offered no sooner than the plan's pace allows."""
     begin = time.monotonic()
     gradient, played = member.play_update(plan.episodes)
     least = plan.pace.update + plan.pace.step * len(played.actions)
@@ -212,7 +212,7 @@ class WorkerProcesses:
         return bool(self._pipes)
 
     def steps(self, timeout: float) -> Sequence[UpdateStep]:
-        """The workers' steps within ``timeout`` seconds."""
+        """Return the workers' steps within ``timeout`` seconds."""
         found = []
         for pipe in wait(list(self._pipes), timeout):
             assert isinstance(pipe, Connection)
@@ -230,7 +230,7 @@ class WorkerProcesses:
         return found
 
     def stop(self) -> None:
-        """Every worker ends after what it is at."""
+        """Stop every worker after its present update."""
         self._stop.close()
 
 
@@ -251,7 +251,7 @@ class _UntilClosed:
 
 
 def _run_process(job: WorkerJob, pipe: Connection, stop: Connection) -> None:
-    """A worker process."""
+    """Run a worker in its own process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides when
     with suppress(BrokenPipeError):  # the parent was killed
         run_worker(job, pipe.send, _UntilClosed(stop))

@@ -62,7 +62,7 @@ class _Worker:
     seconds: float = 0.0
 
     def make_update(self, weights: network.Vector) -> _Result:
-        """One update with these weights; advances the worker's clock."""
+        """Make one update with these weights, and advance the worker's clock."""
         begin = time.thread_time()
         played = experience.collect_episodes(self.environment, weights, self.speed.episodes, self.random)
         gradient = self.learner.gradient(weights, played)
@@ -93,7 +93,7 @@ def train_cluster(
 
 
 def warm_up(hidden: int = network.HIDDEN) -> None:
-    """First calls load and allocate; no worker's first update should pay for that."""
+    """Load and allocate what first calls do, which no worker's first update should pay for."""
     random = np.random.default_rng(0)
     _make_worker(Speed(1, 1), random, hidden).make_update(network.initial_parameters(random, hidden))
 

@@ -47,7 +47,7 @@ class UpdateCost:
 
 
 def measure_costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[UpdateCost]:
-    """``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
+    """Measure ``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
 
     Olaf's and gRPC's begin after a tenth as many that do not count. Medians of the rounds are given. gloo
     is left out where torch is not installed. Raises OlafError when a process does not answer.
@@ -67,7 +67,8 @@ def measure_costs(updates: int, rounds: int, progress: Callable[[str], None]) ->
 
 
 def _median_cost(rounds: list[UpdateCost]) -> UpdateCost:
-    """The worker's and the server's, each by itself: one may cost much in a round and not the other."""
+    """Return the median costs of worker and server, each by itself: one may cost much in a round and not the
+    other."""
     served = [cost.server for cost in rounds if cost.server is not None]
     return replace(
         rounds[0],
@@ -112,7 +113,7 @@ def _measure_grpc(values: int, updates: int) -> UpdateCost:
 
 
 def _answer_cpu(server: Connection, what: str) -> tuple[float, int]:
-    """CPU seconds of the server's process so far, and the updates it received."""
+    """Return the CPU seconds of the server's process so far, and the updates it received."""
     server.send(what)
     seconds, received = _count_received(server)
     return seconds, received
@@ -182,7 +183,7 @@ def _reduce_gradient(connection: Connection, meeting: Path, rank: int, values: i
 
 @contextmanager
 def _running_process(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
-    """``target(connection, *arguments)`` in a process of its own, and the other end of the connection."""
+    """Run ``target(connection, *arguments)`` in its own process; yield the connection's other end."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=target, args=(theirs, *arguments))
     with without_blas_threads():

@@ -59,7 +59,7 @@ class Shifts:
         self._updates = 0
 
     def run_turnout(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:
-        """The result of ``turnout`` on a machine that is ``slower`` times as slow; ``done`` at its end."""
+        """Run a turnout on a machine that is ``slower`` times as slow; call ``done`` at its end."""
         self._updates += 1
         begin, number = self._network.time, self._updates
         early = self._monitor.prewarm()
@@ -84,7 +84,7 @@ class Shifts:
     def _play_turn(
         self, turnout: Turnout, left: int, ready: list[float], slower: float, learn: Callable[[], None]
     ) -> None:
-        """A block of each actor; ``left`` are the blocks that the update lacks."""
+        """Play a block of each actor; ``left`` are the blocks that the update lacks."""
         playing = set(range(min(turnout.actors, left)))
 
         def finished(actor: int) -> None:
@@ -142,7 +142,7 @@ class Shifts:
             self._pool.ask(self, granted)
 
     def _wake_actor(self, actor: int) -> float:
-        """When an actor is there; it holds its core from now on."""
+        """Wake an actor, which holds its core from now on; return when it is there."""
         now = self._network.time
         since = self._woken.pop(actor, None)
         if since is None:
@@ -151,7 +151,8 @@ class Shifts:
         return max(now, since + self._pace.start)
 
     def _wake_early(self, number: int, actors: int) -> None:
-        """For the next update, if this one still runs and no actor plays: else what follows wakes them."""
+        """Wake actors for the next update, if this one still runs and no actor plays; else what follows wakes
+        them."""
         if number != self._updates or self._head.held.holding(CPU):
             return
         for actor in range(actors):

@@ -35,7 +35,7 @@ class EngineMedium:
         """Frames that a host's network card or kernel would not accept, by reason."""
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
-        """A port has sent. Raises BadInput for an address that the testbed does not have."""
+        """Carry what a port has sent. Raises BadInput for an address that the testbed does not have."""
         begin = self._find_host(source[0])
         frame = Datagram(
             Endpoint(begin.mac, begin.ip, source[1]),
@@ -83,7 +83,7 @@ class EngineMedium:
         return host
 
     def _find_mac(self, ip: str) -> str:
-        """The host's neighbour table."""
+        """Find a MAC address, as the host's neighbour table has it."""
         mac = self._macs.get(IPv4Address(ip))
         if mac is None:
             raise BadInput(Problem(f"no host has the address {ip}", "testbed", "add it under hosts"))
@@ -91,7 +91,7 @@ class EngineMedium:
 
 
 def address_of(host: Host) -> Address:
-    """Address of a testbed's host in the virtual network."""
+    """Return the address of a testbed's host in the virtual network."""
     return str(host.ip), host.udp_port
 
 

@@ -40,12 +40,12 @@ class Receptions:
 
 
 def asynchronous_clusters(testbed: Testbed) -> Sequence[Cluster]:
-    """The clusters whose members send to a parameter server, without rounds."""
+    """List the clusters whose members send to a parameter server, without rounds."""
     return [cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums]
 
 
 def sending_workers(testbed: Testbed) -> Sequence[Member]:
-    """The workers that a training is replayed by.
+    """List the workers by which a training is replayed.
 
     Raises BadInput when there are none.
     """
@@ -57,7 +57,7 @@ def sending_workers(testbed: Testbed) -> Sequence[Member]:
 
 
 def whole_model(testbed: Testbed) -> int:
-    """Values of the models that the senders train.
+    """Return the number of values of the models that the senders train.
 
     Raises BadInput when the testbed does not give it, or they differ.
     """
@@ -69,7 +69,7 @@ def whole_model(testbed: Testbed) -> int:
 
 
 def values_in(frame_bytes: int, trace: Trace) -> int:
-    """Gradient values in a frame of ``frame_bytes``.
+    """Count the gradient values in a frame of ``frame_bytes``.
 
     Raises BadInput when the frame cannot hold one value, or would need more than the trace has.
     """
@@ -89,7 +89,7 @@ def values_in(frame_bytes: int, trace: Trace) -> int:
 def encode_updates(
     testbed: Testbed, trace: Trace, schedule: ReplaySchedule, blocks: GradientBlocks
 ) -> Iterator[TimedFrame]:
-    """The scheduled updates as frames of the senders, each at its front port and time.
+    """Encode the scheduled updates as frames of the senders, each at its front port and time.
 
     An update is generated when its first frame is sent, so its ``gen_time`` is that virtual time. A gradient
     longer than the trace's repeats it.
@@ -121,7 +121,7 @@ def encode_updates(
 
 
 def collect_receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
-    """What arrived at the parameter server's port, of all that left the engine.
+    """Collect what arrived at the parameter server's port, of all that left the engine.
 
     Raises OlafError when a frame there is not an update of one of the testbed's workers.
     """
@@ -150,7 +150,8 @@ def collect_receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Recep
 
 
 def _nearest_time(gen_time: Indices, near: Indices) -> Indices:
-    """The times in ns, nearest to ``near``, for which frames carry ``gen_time``: it wraps every 78 hours.
+    """Return the times in ns, nearest to ``near``, for which frames carry ``gen_time``: it wraps every 78
+    hours.
 
     With ``near`` the time of reception these are the generation times: exact for ages below 39 hours, and
     later than ``near`` where the sender's clock is ahead.
@@ -218,7 +219,7 @@ class Sums:
         self.checked = 0
 
     def remember_sent(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
-        """``frames`` as they are, remembered."""
+        """Yield ``frames`` as they are, and remember them."""
         for timed in frames:
             frame = OlafFrame.decode(timed.frame)
             sent = _Sent(int(frame.source.ip), frame.gen_time, frame.gradient)
@@ -227,7 +228,7 @@ class Sums:
             yield timed
 
     def check_received(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
-        """``frames`` as they are, checked."""
+        """Yield ``frames`` as they are, and check them."""
         for timed in frames:
             if timed.port == self._port:
                 self._check_frame(timed)
@@ -256,7 +257,7 @@ class Sums:
 
 
 def _up_to(waiting: deque[_Sent], worker: int, generated: int) -> Sequence[_Sent]:
-    """What came up to the update that gave a frame its header, which is then no longer waiting."""
+    """Take what came up to the update that gave a frame its header, which is then no longer waiting."""
     taken: list[_Sent] = []
     while waiting:
         taken.append(waiting.popleft())
@@ -266,7 +267,8 @@ def _up_to(waiting: deque[_Sent], worker: int, generated: int) -> Sequence[_Sent
 
 
 def _possible_sums(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]]:
-    """(count, sum) for each number of updates that may have been dropped before the first that was kept."""
+    """Yield (count, sum) for each number of updates that may have been dropped before the first that was
+    kept."""
     for dropped in range(len(candidates)):
         first, *rest = candidates[dropped:]
         count, total, worker = 1, first.gradient, first.worker
@@ -280,7 +282,7 @@ def _possible_sums(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]
 
 
 def _canonical_bits(values: Gradient) -> npt.NDArray[np.uint32]:
-    """With the one NaN that the adders give."""
+    """Return the bits, with the one NaN that the adders give."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32).copy()
     bits[np.isnan(values)] = _NAN
     return bits

@@ -21,7 +21,7 @@ _SCREENFUL = 20
 
 
 def rate_text(rate: float | None) -> str:
-    """A rate as people write it."""
+    """Write a rate as people do."""
     if rate is None:
         return "unlimited"
     for unit, size in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
@@ -31,12 +31,12 @@ def rate_text(rate: float | None) -> str:
 
 
 def mode_text(mode: Mode) -> str:
-    """A mode as the paper writes it."""
+    """Write a mode as the paper does."""
     return {Mode.OLAF: "Olaf", Mode.FIFO: "FIFO"}[mode]
 
 
 def scenario_text(testbed: Testbed, schedule: ReplaySchedule, load: ReplayLoad) -> str:
-    """What a picture shows, in two lines: who sends, and what into."""
+    """Describe what a picture shows, in two lines: who sends, and what into."""
     at_once = f", {load.at_once} at a time" if load.at_once else ""
     return (
         f"{testbed.name}: {len(testbed.workers)} workers in {len(testbed.clusters)} clusters{at_once},"
@@ -47,7 +47,7 @@ def scenario_text(testbed: Testbed, schedule: ReplaySchedule, load: ReplayLoad) 
 
 
 def source_text(trace: Trace, schedule: ReplaySchedule, workers: int, load: ReplayLoad) -> str:
-    """What was sent, in a line or two."""
+    """Describe what was sent, in a line or two."""
     lines = [
         f"{schedule.updates} updates of {workers} workers in {schedule.duration / 1000:.1f} µs: "
         f"{_mean_offered(schedule, load):.1f} Gb/s offered on average, each of {_size_text(load)}"
@@ -60,7 +60,7 @@ def source_text(trace: Trace, schedule: ReplaySchedule, workers: int, load: Repl
 
 
 def format_replay(setting: Setting, figures: Measurement) -> str:
-    """One replay: what became of the updates, then the clusters' ages."""
+    """Format one replay: what became of the updates, then the clusters' ages."""
     share = 100 / figures.sent
     lines = [
         f"{mode_text(setting.mode)}, output {rate_text(setting.rate)}",
@@ -82,7 +82,7 @@ def format_replay(setting: Setting, figures: Measurement) -> str:
 
 
 def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
-    """One replay's figures; ages in ns, loss as a share of 1, rates in bit/s."""
+    """Return one replay's figures; ages in ns, loss as a share of 1, rates in bit/s."""
     return {
         "mode": setting.mode.value,
         "rate": setting.rate,
@@ -112,7 +112,7 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
 
 
 def _mean_offered(schedule: ReplaySchedule, load: ReplayLoad) -> float:
-    """Gb/s, on average from the first frame to the last."""
+    """Return the offered Gb/s, on average from the first frame to the last."""
     return schedule.updates * load.blocks.update_bytes * 8 / max(schedule.duration, 1)
 
 
@@ -124,7 +124,7 @@ def _size_text(load: ReplayLoad) -> str:
 
 
 def _cluster_lines(figures: Measurement) -> list[str]:
-    """All clusters, or of more than a screenful the stalest."""
+    """List all clusters, or of more than a screenful the stalest."""
     shown = figures.ages
     if len(shown) > _SCREENFUL:
         shown = tuple(sorted(shown, key=lambda age: -(age.average or float("inf"))))[: _SCREENFUL // 2]
@@ -175,7 +175,7 @@ def updates_per_frame(
     load: ReplayLoad,
     *paths: Path,
 ) -> None:
-    """The CDF of worker updates per outgoing frame, one curve an outcome (OLAF figure 6).
+    """Draw the CDF of worker updates per outgoing frame, one curve an outcome (OLAF figure 6).
 
     Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
     """
@@ -213,7 +213,8 @@ def draw_ages(
     load: ReplayLoad,
     *paths: Path,
 ) -> None:
-    """Three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close up.
+    """Draw three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close
+    up.
 
     Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
     """
@@ -264,7 +265,7 @@ def draw_ages(
 def _mean_age(
     receptions: Receptions, sent: Indices, sent_cluster: Indices, segments: int, edges: Floats
 ) -> Floats:
-    """µs: Δ averaged within each bin, then over the clusters that send in it; NaN where none does."""
+    """Return Δ in µs, averaged within each bin, then over its sending clusters; NaN where none sends."""
     within = 16
     grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False).astype(np.int64)
     rows = []
@@ -279,7 +280,7 @@ def _mean_age(
 
 
 def _known_mean(values: Floats, axis: int) -> Floats:
-    """The mean of what is a number; NaN where nothing is."""
+    """Average what is a number; NaN where nothing is."""
     known = np.isfinite(values)
     total, count = np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis)
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
@@ -299,7 +300,7 @@ def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
 def _trace_sawtooth(
     receptions: Receptions, cluster: int, segments: int, span: tuple[int, int]
 ) -> tuple[Floats, Floats]:
-    """(times, ages) in µs of one cluster's curve within ``span``, in ns."""
+    """Trace one cluster's curve within ``span`` (ns): times and ages in µs."""
     times, values = aom.ages(*_oldest_of(receptions, cluster, segments), *span).corners
     return times / 1e3, values / 1e3
 
@@ -307,7 +308,7 @@ def _trace_sawtooth(
 def _oldest_of(
     receptions: Receptions, cluster: int, segments: int, initial: int | None = None
 ) -> tuple[Indices, Indices]:
-    """Generation and delivery of a cluster's oldest segment."""
+    """Return generation and delivery of a cluster's oldest segment."""
     mine = receptions.cluster == cluster
     columns = (receptions.segment[mine], receptions.generated[mine], receptions.time[mine])
     return oldest_segment(*columns, segments, initial)

@@ -120,7 +120,7 @@ def measure_replay(
 def find_violations(
     sent: int, receptions: Receptions, counters: Mapping[str, int], engines: int = 1
 ) -> list[str]:
-    """Every sentence of conservation that does not hold, with its figures."""
+    """Find every sentence of conservation that does not hold, with its figures."""
     outcomes = sum(counters[name] for name in DISPOSITIONS)
     out, merged, resident = counters["out_updates"], counters["merged"], counters["resident_updates"]
     delivered = int(receptions.count.sum())
@@ -141,7 +141,7 @@ def find_violations(
 
 
 def cumulative_counts(counts: Mapping[int, int]) -> tuple[list[int], list[float]]:
-    """Counts in rising order, and the share of frames with at most as many (OLAF figure 6)."""
+    """Return counts in rising order, and the share of frames with at most as many (OLAF figure 6)."""
     sizes = sorted(counts)
     shares = np.cumsum([counts[size] for size in sizes]) / sum(counts.values())
     return sizes, shares.tolist()
@@ -257,14 +257,14 @@ def replay_trace(
 
 
 def clusters_of(testbed: Testbed) -> Indices:
-    """The cluster of each sender."""
+    """Return the cluster of each sender."""
     return np.array(
         [testbed.cluster_of(worker).number for worker in sending_workers(testbed)], dtype=np.int64
     )
 
 
 def _read_counters(running: InVirtualTime) -> dict[str, int]:
-    """What the queues have counted, taken together: what a lower one lets out comes in at the next."""
+    """Read what the queues have counted, taken together: what a lower one lets out comes in at the next."""
     together, *others = (registers.read_all() for registers in running.queues.values())
     for own in others:
         together["in_updates"] += own["in_updates"] - own["out_updates"]

@@ -73,7 +73,7 @@ class Trace:
     def gradients(
         self, workers: Indices, updates: Indices, values: int, first: Indices | None = None
     ) -> npt.NDArray[np.float32]:
-        """``values`` gradient values of some updates, from ``first`` on (the start when None), shape
+        """Return ``values`` gradient values of some updates, from ``first`` on (the start when None), shape
         (len, values).
 
         Each update has its recorded norm (over all n values) and the direction of its row in the pool; a
@@ -88,7 +88,7 @@ class Trace:
 
 
 def quantise_gradient(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
-    """A gradient's direction in 8 bits a value: scaled so that the largest magnitude is 127."""
+    """Quantise a gradient's direction to 8 bits a value: scaled so that the largest magnitude is 127."""
     largest = float(np.abs(gradient).max())
     if largest == 0:
         return np.ones(gradient.shape, dtype=np.int8)  # no direction: its norm of 0 is enough
@@ -243,7 +243,8 @@ class ReplayLoad:
 def schedule_updates(
     trace: Trace, cluster_of: Indices, load: ReplayLoad, updates: int | None = None
 ) -> ReplaySchedule:
-    """The trace's updates as a testbed's workers send them; ``updates`` keeps each worker's first ones.
+    """Schedule the trace's updates as a testbed's workers send them; ``updates`` keeps each worker's first
+    ones.
 
     ``cluster_of`` has one entry a worker. Time is scaled by one factor, so that all frames together take as
     long as a link of ``load.offered`` would: what is bursty in the training stays bursty, what is uneven
@@ -289,7 +290,7 @@ def schedule_updates(
 
 
 def _schedule_frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: float) -> npt.NDArray[np.float64]:
-    """When the frames (W, U, segments) of updates (W, U) are ready at their workers."""
+    """Return when the frames (W, U, segments) of updates (W, U) are ready at their workers."""
     if len(sizes) == 1:
         return wanted[:, :, None]
     width = sizes[0] * 8 / link * 1e9 * len(wanted)
@@ -299,7 +300,7 @@ def _schedule_frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: floa
 
 
 def _begin_times(time: Indices, cluster_of: Indices, at_once: int, order: int | None) -> Indices:
-    """When each worker (W) begins, so that ``at_once`` clusters train at a time, in rising order.
+    """Return when each worker (W) begins, so that ``at_once`` clusters train at a time, in rising order.
 
     Trainings of different clusters know nothing of each other, so each can begin at any time.
     """
@@ -317,14 +318,14 @@ def _begin_times(time: Indices, cluster_of: Indices, at_once: int, order: int | 
 
 
 def serialise_times(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
-    """Rising times no earlier than ``wanted``, each as early as can be ``widths`` ns after its predecessor
-    of that width."""
+    """Return rising times no earlier than ``wanted``, each as early as can be ``widths`` ns after its
+    predecessor of that width."""
     slots = np.cumsum(widths) - widths
     return np.asarray(np.rint(slots + np.maximum.accumulate(wanted - slots)), dtype=np.int64)
 
 
 def spread_times(trace: Trace, workers: int) -> tuple[Indices, Indices, Indices]:
-    """Times (workers, U), the recorded worker of each row, and its recorded updates (workers, U).
+    """Return times (workers, U), the recorded worker of each row, and its recorded updates (workers, U).
 
     Up to W workers are the recorded ones. Beyond, worker k is recorded worker k mod W turned round by
     ⌊k/W⌋ · U / ⌈workers/W⌉ updates: it begins in the middle of that training, with the recorded gaps,

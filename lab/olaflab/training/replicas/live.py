@@ -51,7 +51,7 @@ class ReplicaTeam:
             self._children.stop(member, kill=failure[0] is not None)
 
     def run_plan(self, seconds: float, progress: Callable[[str], None]) -> ReplicaOutcome:
-        """The whole plan, in at most so many seconds."""
+        """Run the whole plan, in at most so many seconds."""
         end = time.monotonic() + seconds
         for member in self._plan.first_members:
             self._begin_member(member)
@@ -112,7 +112,7 @@ def _run_member(
     life: int,
     namespace: str | None,
 ) -> None:
-    """A member's process; it stays until the parent closes the pipe, since others may lack what it has."""
+    """Run a member's process until the parent closes the pipe: others may lack what it has."""
     try:
         socket = run_within(namespace, lambda: UdpPort(address_of(worker)))
         port = LossyPort(socket, plan.loss, 1000 * life + member)

@@ -104,7 +104,7 @@ class ReplicaOutcome:
         return [sum(column) for column in zip(*(end.histogram for end in self.ends), strict=True)]
 
     def total_of(self, counter: str) -> int:
-        """Over all members."""
+        """Sum a counter over all members."""
         return sum(end.counters[counter] for end in self.ends)
 
 
@@ -180,14 +180,14 @@ class MemberTask:
         self.trained: Trained = Descent(self.first, _RATE)
 
     def gradient(self, weights: Vector) -> Vector:
-        """(values,)."""
+        """Return the gradient (values,)."""
         noise = self._random.standard_normal(len(weights)).astype(np.float32)
         gradient: Vector = weights - self._target + noise
         return gradient
 
 
 def make_replica(bed: Testbed, plan: ReplicaPlan, worker: Worker, task: MemberTask, **more: Any) -> Replica:
-    """A member of the testbed's cluster at a worker's address."""
+    """Make a member of the testbed's cluster at a worker's address."""
     (cluster,) = bed.clusters
     assert bed.root.address is not None
     everyone = [address_of(each) for each in cluster.workers]

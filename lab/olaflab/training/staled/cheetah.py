@@ -31,7 +31,7 @@ class Deterministic:
         self.returns: list[float] = []
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Two networks."""
+        """Draw the weights of two networks."""
         parts = self._actor.begin(random, 0.01), self._critic.begin(random, 0.01)
         return np.concatenate(parts).astype(np.float32)
 
@@ -40,7 +40,7 @@ class Deterministic:
         self._environment.close()
 
     def gradient(self, weights: Array, version: int) -> Array:
-        """After one step more."""
+        """Return the gradient after one step more."""
         if self._target is None:
             self._target = weights.copy()
             # Not as many in all, so that the workers' episodes do not end together.
@@ -71,7 +71,7 @@ class Deterministic:
         return self._critic.forward(critic, np.hstack([after, actions]))[-1]
 
     def _step_environment(self, action: Array) -> None:
-        """An episode is never over but for its length, so what follows always counts."""
+        """Step the environment; an episode only ends by its length, so what follows always counts."""
         after, reward, _, cut, _ = self._environment.step(action)
         after = self._replay_rows(after)
         place = self._held % self._MEMORY

@@ -12,14 +12,14 @@ class Normal:
         self._count, self._mean, self._square = 1e-4, np.zeros(size), np.ones(size)
 
     def add_row(self, value: Array) -> None:
-        """One more row."""
+        """Add one more row."""
         self._count += 1
         away = value - self._mean
         self._mean = self._mean + away / self._count
         self._square = self._square + (away * (value - self._mean) - self._square) / self._count
 
     def normalise(self, value: Array) -> Array:
-        """As deviations from the mean, ten at most."""
+        """Normalise a value to deviations from the mean, ten at most."""
         return ((value - self._mean) / np.sqrt(self._square + 1e-8)).clip(-10, 10).astype(np.float32)
 
 
@@ -48,7 +48,7 @@ class HopperPolicy:
         self.returns: list[float] = []
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Two networks and the logarithms of deviations."""
+        """Draw the weights of two networks, and the logarithms of deviations."""
         parts = (self._actor.begin(random, 0.01), self._critic.begin(random, 1.0))
         return np.concatenate([*parts, np.full(self._ACTIONS, -0.5)]).astype(np.float32)
 
@@ -57,7 +57,7 @@ class HopperPolicy:
         self._environment.close()
 
     def gradient(self, weights: Array, version: int) -> Array:
-        """Gradient of the next part."""
+        """Return the gradient of the next part."""
         if not self._parts:
             rows = self._play_steps(weights)
             for _ in range(self._EPOCHS):
@@ -114,7 +114,7 @@ class HopperPolicy:
         return states[:-1], actions, self._log_likelihood(noise, deviation), gains, gains + values
 
     def _log_likelihood(self, away: Array, deviation: Array) -> Array:
-        """Logarithm of the likelihood of actions so many deviations away, but for a constant."""
+        """Return the logarithm of the likelihood of actions so many deviations away, but for a constant."""
         found: Array = (-0.5 * away**2 - deviation).sum(1)
         return found
 

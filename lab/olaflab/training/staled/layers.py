@@ -18,7 +18,7 @@ class LayeredNetwork:
         self.size = sum(inputs * outputs + outputs for inputs, outputs in self._shapes)
 
     def begin(self, random: np.random.Generator, last: float) -> Array:
-        """Weights to begin with; ``last`` is how much smaller those of the last layer are."""
+        """Draw the weights to begin with; ``last`` is how much smaller those of the last layer are."""
         parts = []
         for place, (inputs, outputs) in enumerate(self._shapes):
             gain = last if place == len(self._shapes) - 1 else 1.0
@@ -26,7 +26,7 @@ class LayeredNetwork:
         return np.concatenate(parts)
 
     def forward(self, weights: Array, inputs: Array) -> list[Array]:
-        """The inputs, what each layer makes of them, and last the outputs; one row each."""
+        """Return the inputs, what each layer makes of them, and last the outputs; one row each."""
         found = [inputs]
         for place, (first, bias) in enumerate(self._split_layers(weights)):
             sums = found[-1] @ first + bias
@@ -38,7 +38,8 @@ class LayeredNetwork:
     def backward(
         self, weights: Array, layers: Sequence[Array], slopes: Array, gradient: Array | None = None
     ) -> Array:
-        """The loss's slopes in the inputs, from those in the outputs; in the weights, into ``gradient``."""
+        """Return the loss's slopes in the inputs, from those in the outputs; write those in the weights into
+        ``gradient``."""
         parts = self._split_layers(weights)
         into = None if gradient is None else self._split_layers(gradient)
         for place in reversed(range(len(parts))):
@@ -60,5 +61,5 @@ class LayeredNetwork:
 
 
 def clip_norm(gradient: Array, most: float = 0.5) -> Array:
-    """To a norm of ``most``."""
+    """Clip a gradient to a norm of ``most``."""
     return gradient * min(1.0, most / (float(np.linalg.norm(gradient)) + 1e-12))

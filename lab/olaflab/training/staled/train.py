@@ -20,7 +20,7 @@ class DelayedLearner(Protocol):
     """Returns of the episodes that ended and are not counted yet."""
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Weights to begin with."""
+        """Draw the weights to begin with."""
 
     def gradient(self, weights: Array, version: int) -> Array:
         """Play with ``weights``, of this version, and learn from it: the loss's gradient there."""
