@@ -1,1 +1,2 @@
-"""The control-plane daemon: owns deployments, keeps their membership, and makes their devices equal to it."""
+"""The control-plane daemon: it owns deployments, keeps their membership, and keeps their devices equal to
+it."""

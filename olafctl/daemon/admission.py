@@ -4,8 +4,8 @@ The question goes to the verifier outside the thread that changes memberships, f
 answer holds for one situation: which clusters send how often, with how many members. An operation whose
 situation was accepted is carried out only if that is still the situation when its turn comes.
 
-Operations that wait for the verifier together are proven together, as what all of them leave, and are carried
-out as one change. Where that is refused, each half is proven by itself.
+Operations that wait for the verifier together are proven together, as the situation after all of them, and
+are carried out as one change. Where that is refused, each half is proven by itself.
 """
 
 import logging
@@ -38,17 +38,17 @@ class _Request:
     operation: Operation
     answer: "Future[Row]" = field(default_factory=Future)
     outcome: Row | OlafError = field(default_factory=dict)
-    """After it was done: its answer, or the reason why it was refused."""
+    """The answer to the operation, or the reason why it was refused."""
     _begun: bool = False
 
     def claim_turn(self) -> bool:
-        """Return whether it is still wanted; from now on its caller cannot cancel it."""
+        """Return whether the operation is still wanted; from now on its caller cannot cancel it."""
         if not self._begun and not self.answer.cancelled():
             self._begun = self.answer.set_running_or_notify_cancel()
         return self._begun
 
     def answer_with(self, outcome: Row | BaseException) -> None:
-        """Answer it, unless it was cancelled."""
+        """Answer the operation, unless it was cancelled."""
         if not self.claim_turn():
             return
         if isinstance(outcome, BaseException):
@@ -58,7 +58,7 @@ class _Request:
 
 
 class Admission:
-    """Passes to a controller only the operations that keep every objective."""
+    """A filter that passes to a controller only the operations that keep every objective."""
 
     def __init__(self, controller: Controller, testbed: Testbed, timeout: float = TIMEOUT) -> None:
         self._controller = controller
@@ -72,7 +72,7 @@ class Admission:
         self._pool = ThreadPoolExecutor(1, "admission")
 
     def close(self) -> None:
-        """Wait for the verifier to finish, and refuse what still waits for it."""
+        """Wait for the verifier to finish, and refuse operations that still wait for it."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for request in waiting:
@@ -81,7 +81,8 @@ class Admission:
         self._pool.shutdown(cancel_futures=True)
 
     def submit(self, operation: Operation) -> "Future[Row]":
-        """As :meth:`Controller.submit`, with objectives checked. The caller may cancel it until it is begun.
+        """Submit as :meth:`Controller.submit` does, with objectives checked. The caller may cancel the
+        operation until it is begun. Raises Busy.
 
         Raises Busy."""
         request = _Request(operation)
@@ -101,10 +102,10 @@ class Admission:
         return request.answer
 
     def prove(self, cluster: str, period: int) -> "Future[None]":
-        """Return whether every objective holds if a cluster's workers send every ``period`` ns; nothing is
-        changed.
+        """Prove that every objective holds if a cluster's workers send every ``period`` ns; change nothing.
 
-        Its result is None, or raises ObjectiveBroken. Raises BadInput for an unknown cluster or no period.
+        The future's result is None, or it raises ObjectiveBroken. Raises BadInput for an unknown cluster or
+        no period.
         """
 
         def then(membership: Membership) -> Situation:
@@ -119,7 +120,7 @@ class Admission:
         return self._pool.submit(self._prove_situation, found)
 
     def _prove_situation(self, found: Situation, advise: bool = True) -> None:
-        """Raises ObjectiveBroken; what was proven is known to changes of the membership, too."""
+        """Raise ObjectiveBroken if a situation breaks an objective; remember a situation that does not."""
         if not found or found in self._accepted:
             return
         check_objectives(found, self._testbed, self._timeout, advise=advise)
@@ -128,7 +129,7 @@ class Admission:
             self._accepted.popitem(last=False)
 
     def _let_wait(self, request: _Request) -> None:
-        """Have it proven, with all that waits by then. Raises Busy."""
+        """Have an operation proven, with all that wait by then. Raises Busy."""
         with self._lock:
             if len(self._waiting) >= _WAITING:
                 what = f"{_WAITING} changes wait for a proof already; nothing was changed"
@@ -148,7 +149,7 @@ class Admission:
                     request.answer_with(error)
 
     def _decide_group(self, group: Sequence[_Request]) -> None:
-        """Prove and carry out a group as one change, or each half of it by itself."""
+        """Prove and carry out a group as one change, or each half by itself."""
         for _ in range(_ATTEMPTS):
             group = [request for request in group if not request.answer.cancelled()]
             if not group:
@@ -182,7 +183,7 @@ class Admission:
         return self._controller.look(left)
 
     def _join_operations(self, group: Sequence[_Request]) -> Operation:
-        """Return a group as one operation, if the situation it leaves does not have to be verified first."""
+        """Return a group as one operation, if the situation after it does not have to be verified first."""
 
         def joint(membership: Membership) -> Planned:
             planned = _plan_group(membership, [request for request in group if request.claim_turn()])
@@ -195,7 +196,7 @@ class Admission:
 
 
 def _plan_group(membership: Membership, group: Sequence[_Request]) -> Planned:
-    """Return what a group changes, each operation after those before it; each keeps its own outcome."""
+    """Return the changes of a group, each operation after those before it, with its own outcome."""
     after = membership if len(group) == 1 else membership.copy()
     change: Change = {}
     commands: list[tuple[Command, int, int]] = []
@@ -214,7 +215,7 @@ def _plan_group(membership: Membership, group: Sequence[_Request]) -> Planned:
 
 
 def _find_new_situation(membership: Membership, change: Change, ground: Ground) -> Situation:
-    """Return the situation after a change; empty when there is nothing to verify, or nothing new."""
+    """Return the situation after a change; empty when it is not new or has nothing to verify."""
     if all(new is None for new in change.values()):
         return ()  # a member may always leave
     made = [new for new in change.values() if isinstance(new, Cluster)]

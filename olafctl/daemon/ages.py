@@ -1,4 +1,4 @@
-"""What only those who train can measure and report to the daemon: ages, staleness, heads, players."""
+"""Figures that only trainers can measure and report to the daemon: ages, staleness, heads, players."""
 
 import threading
 import time
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 KNOWN_SECONDS = 60.0
-"""An older report is not shown: its parameter server is gone."""
+"""The age in s from which on a report is not shown: its parameter server is gone."""
 
 
 What = TypeVar("What")
 
 
 class Reported(Generic[What]):
-    """What was reported last, by the name of a cluster or worker."""
+    """The last reports, by the name of a cluster or worker."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -22,14 +22,14 @@ class Reported(Generic[What]):
         """Each report with its time."""
 
     def put(self, reports: Mapping[str, What]) -> None:
-        """A report."""
+        """Add a report."""
         now = self._clock()
         with self._lock:
             self._forget_old(now)
             self._reported.update({name: (what, now) for name, what in reports.items()})
 
     def recent_reports(self) -> dict[str, What]:
-        """Return what was reported recently."""
+        """Return the recent reports."""
         with self._lock:
             self._forget_old(self._clock())
             return {name: what for name, (what, _) in self._reported.items()}

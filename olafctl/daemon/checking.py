@@ -1,11 +1,11 @@
-"""A periodic check: what the devices hold against the membership, while changes go on.
+"""A periodic check of the devices' state against the membership, while changes go on.
 
-It runs in a thread of its own, in pieces of about a millisecond with pauses between them, because the threads
-of one Python process share one processor. Entities are compared as encoded bytes; only what differs is
+It runs in its own thread, in pieces of about a millisecond with pauses between them, because the threads of
+one Python process share one processor. Entities are compared as encoded bytes; only differing ones are
 decoded.
 
-What a change wrote since the check began is not a difference, whatever was read: a write carries the whole
-entry or group, and the device has acknowledged it.
+An entity that a change wrote since the check began is not a difference, whatever was read: a write carries
+the whole entry or group, and the device has acknowledged it.
 """
 
 import logging
@@ -32,14 +32,14 @@ from olafswitch.p4runtime.session import Session
 
 _log = logging.getLogger(__name__)
 _PIECE = 32
-"""Entities that are encoded or compared without a pause."""
+"""The entities that are encoded or compared without a pause."""
 _REST = 3.0
-"""A pause takes so many times the processor time of the piece before it."""
+"""The length of a pause as a multiple of the processor time of the piece before it."""
 _Item = TypeVar("_Item")
 
 
 class Check:
-    """See the module."""
+    """A comparison of the devices with the membership, see the module."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Check:
         clusters: Iterable[Cluster],
         passing_by: Container[IPv4Address] = (),
     ) -> None:
-        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted besides
-        ``clusters`` are all as they are now, each made when it is requested. Workers ``passing_by`` are known
-        at their own engine alone."""
+        """Begin the comparison. ``queues`` are the engines', by name; ``testbed`` is wanted besides
+        ``clusters``, which are all clusters now, each made when it is requested. Workers ``passing_by`` are
+        known at their own engine alone."""
         self.error: OlafError | None = None
         """The reason why the devices could not be compared."""
         self._sessions = sessions
@@ -62,7 +62,7 @@ class Check:
         self._written: set[Hashable] = set()
         self._written_indices: set[int] = set()
         self._missing: dict[str, set[bytes]] = {name: set() for name in sessions}
-        """Wanted, and not yet found at the device."""
+        """The wanted entities that were not yet found at the device."""
         self._extra: dict[str, list[Entity]] = {name: [] for name in sessions}
         self._of_queues: Mapping[str, QueuePlan] = {}
         self._ended = threading.Event()
@@ -99,7 +99,7 @@ class Check:
         return ChangePlan(plan_changes(PipelineState(actual), PipelineState(wanted)).steps, queues)
 
     def stop(self) -> None:
-        """Stop after the current piece; its sessions may be closed then."""
+        """Stop after the current piece; the sessions may then be closed."""
         self._ended.set()
 
     def _run_comparison(self) -> None:
@@ -112,12 +112,12 @@ class Check:
         except OlafError as error:
             self.error = error
         except Exception as error:
-            if not self._ended.is_set():  # then its sessions may be closed
+            if not self._ended.is_set():  # after the end, its sessions may be closed
                 _log.exception("%s: a defect; the devices were not compared", self._testbed.name)
             self.error = OlafError(Problem(f"cannot compare: {error}", self._testbed.name))
 
     def _compare_in_pieces(self) -> Iterator[None]:
-        """Yield the whole comparison; a pause may be made at each step."""
+        """Compare everything, and yield at each step at which a pause may be made."""
         engines, topology = self._testbed.engines, Topology(self._testbed)
         indices: list[list[IndexRange]] = [[] for _ in engines]
         base = desired_state(self._testbed, ())

@@ -1,15 +1,15 @@
 """One deployment's membership: every change is one step over the store and all devices, or none at all.
 
-A single thread makes all changes, in batches of what waits:
+A single thread makes all changes, in batches of the operations that wait:
 
-1. each operation is checked against the membership as the ones before it leave it;
+1. each operation is checked against the membership as the operations before it leave it;
 2. the whole change is written down as an intent, durable before the first device is touched;
 3. the devices are taken from the old tables to the new ones, in an order in which no frame is lost;
 4. the rows are stored and the intent removed as one durable step; then the callers are answered.
 
 Whatever interrupts this, the stored rows are the truth: the membership is loaded from them, the devices are
 made equal to them, and only then the intent is forgotten. An answered change is therefore never lost, and
-one that was not answered is there wholly or not at all.
+a change that was not answered is there wholly or not at all.
 """
 
 import logging
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 _BATCH = 64
 _WAITING = 4096
 CHECK_SECONDS = 30.0
-"""From the end of a check to the next one."""
+"""The seconds from the end of a check to the next one."""
 _CHECK_POLL = 0.1
-"""How soon what a check found is repaired."""
+"""The seconds after which the findings of a check are repaired."""
 _RETRY_SECONDS = 1.0
 _Found = TypeVar("_Found")
 
@@ -60,7 +60,7 @@ class _Request:
 
 
 class Controller:
-    """See the module."""
+    """The membership of one deployment, see the module."""
 
     def __init__(
         self,
@@ -70,11 +70,10 @@ class Controller:
         *,
         check_every: float = CHECK_SECONDS,
     ) -> None:
-        """Load the membership; the first time it is the testbed's. Raises OlafError, also for one that was
-        begun and is gone.
+        """Load the membership; the first time it is the testbed's.
 
         The devices are read and compared ``check_every`` seconds after the last time. Without ``leadership``
-        there is no other controller.
+        there is no other controller. Raises OlafError, also for a membership that was begun and is gone.
         """
         self.name = site.testbed.name
         self._leadership = leadership or Alone()
@@ -88,7 +87,7 @@ class Controller:
         self._problem = "not reached yet"
         self._next_check = 0.0
         self._apart: Sequence[str] = ()
-        """Sections in which the leader's testbed is another one."""
+        """The sections in which the leader's testbed differs."""
         self._stood_back = False
         self._stored.load_rows(leads=bool(self.term))
         self._thread = threading.Thread(target=self._run_thread, name=f"controller {self.name}", daemon=True)
@@ -132,16 +131,16 @@ class Controller:
 
     @property
     def place(self) -> str:
-        """Where the membership is stored."""
+        """The place where the membership is stored."""
         return self._stored.place
 
     @property
     def waiting_changes(self) -> int:
-        """Changes that wait for their turn."""
+        """The number of changes that wait for their turn."""
         return self._requests.qsize()
 
     def status(self, summary: bool = False) -> Status:
-        """Return the membership as it is, without secrets; of a ``summary`` no clusters and members."""
+        """Return the membership without secrets; in a ``summary``, without clusters and members."""
         with self._stored.hold_lock() as stored:
             damage = stored.damage
             return Status(
@@ -157,11 +156,11 @@ class Controller:
 
     @property
     def _is_ready(self) -> bool:
-        """Whether the devices are known to hold what is stored."""
+        """Whether the devices are known to have the stored state."""
         return self._stored.loaded and self.southbound.ready
 
     def backup(self) -> str:
-        """As :meth:`Stored.backup`."""
+        """Return a backup, as :meth:`Stored.backup` does."""
         return self._stored.backup()
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
@@ -170,7 +169,7 @@ class Controller:
             return question(stored.membership)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float = 1.0) -> Iterator[list[Event]]:
-        """As :meth:`Stored.watch`."""
+        """Yield changes, as :meth:`Stored.watch` does."""
         return self._stored.watch(since, alive, patience)
 
     # The thread
@@ -194,7 +193,7 @@ class Controller:
 
     @contextmanager
     def _survive_defects(self) -> Iterator[None]:
-        """After a defect this thread goes on: it reads everything again, as after a restart."""
+        """Keep this thread alive after a defect: it reads everything again, as after a restart."""
         try:
             yield
         except Exception:
@@ -248,7 +247,7 @@ class Controller:
             else:
                 self._problem = self._leadership.trouble
         except OlafError as error:
-            # A history that no longer reaches back to what is known here begins with all rows.
+            # A history that does not reach back to the known revision begins with all rows.
             self._stored.loaded = False
             self._note_problem(error)
 
@@ -271,7 +270,7 @@ class Controller:
             return batch, False
 
     def _equalise_devices(self) -> bool:
-        """Make the devices equal to the membership; True when they are."""
+        """Make the devices equal to the membership; return True when they are."""
         self._next_check = time.monotonic() + self._check_every
         try:
             self._leadership.check()
@@ -287,7 +286,7 @@ class Controller:
         return True
 
     def _settle_members(self) -> bool:
-        """Let all engines know the members that have settled; False when a device failed."""
+        """Make the settled members known to all engines; return False when a device failed."""
         try:
             self.southbound.settle_workers(self._stored.cluster_at)
         except OlafError as error:
@@ -302,7 +301,7 @@ class Controller:
         self._free_indices()
 
     def _finish_check(self) -> None:
-        """Repair what a check found, if it is over."""
+        """Repair the findings of a check, if it is over."""
         try:
             self.southbound.finish_check()
         except OlafError as error:
@@ -364,7 +363,7 @@ class Controller:
         else:
             for request, plan in planned:
                 request.answer.set_result(plan.answer)
-            # A refusal may follow from a change of this batch: it holds once that one is stored.
+            # A refusal may follow from a change of this batch: it holds once that change is stored.
             for request, reason in refused:
                 request.answer.set_exception(reason)
         if rest:
@@ -385,10 +384,10 @@ class Controller:
         refused: Sequence[tuple[_Request, Exception]],
         error: OlafError,
     ) -> None:
-        """Answer a batch of which nothing was done, and try again what was refused because of it."""
+        """Answer a batch of which nothing was done, and retry the requests that it made refused."""
         requests = [request for request, _ in planned]
         if isinstance(error, WriteFailed) and len(requests) > 1:
-            # A device refuses one of them: only that one fails.
+            # A device refuses one of them: only that request fails.
             for request in requests:
                 self._carry_out([request])
         else:

@@ -31,16 +31,16 @@ from olafswitch.p4runtime.address import Tls
 
 @dataclass(frozen=True)
 class Shared:
-    """An etcd by which several controllers share deployments."""
+    """The etcd with which several controllers share deployments."""
 
     endpoints: Sequence[str]
-    """HOST:PORT each."""
+    """The endpoints, each HOST:PORT."""
     certificates: Path | None = None
-    """Folder with ca.pem, client.pem and client.key; needed beyond loopback."""
+    """The folder with ca.pem, client.pem and client.key; needed beyond loopback."""
     advertised: str = ""
-    """The address that followers name as the leader's API; empty: the one it is served at."""
+    """The address that followers name as the leader's API; empty: the one at which it is served."""
     lease: int = LEASE_SECONDS
-    """Seconds after which a leader that is not heard of is replaced."""
+    """The seconds after which a silent leader is replaced."""
 
 
 @contextmanager
@@ -55,13 +55,12 @@ def serve_deployments(
     web: str = "",
     check_every: float = CHECK_SECONDS,
 ) -> Iterator[Server]:
-    """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
+    """Own ``sites`` and serve ``olaf.v1`` at ``address`` inside the context. Raises OlafError.
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
-    other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
-    that are requested are noted in ``audit_log``; metrics, health and the page are served at ``web``, as
-    HOST:PORT.
-    Devices are compared with the membership ``check_every`` seconds after the last time.
+    other controllers may own the same sites; one of them leads, and the others serve what it stores.
+    Requested changes are noted in ``audit_log``; metrics, health and the page are served at ``web``, as
+    HOST:PORT. Devices are compared with the membership ``check_every`` seconds after the last time.
     """
     with ExitStack() as stack:
         audit = None
@@ -133,7 +132,7 @@ def _own_site(
 def _among_others(
     site: Site, shared: Shared, address: str, check_every: float, stack: ExitStack
 ) -> Controller:
-    # The lease is prolonged over a connection of its own, which gives up in time to try another endpoint.
+    # The lease is prolonged over its own connection, which gives up in time to try another endpoint.
     leases = Etcd(shared.endpoints, shared.certificates, timeout=shared.lease / 4)
     stack.callback(leases.close)
     etcd = Etcd(shared.endpoints, shared.certificates)

@@ -1,8 +1,9 @@
 """The membership of a deployment for other processes: through the daemon that keeps it, or in its place.
 
 A daemon leaves a note in the deployment's folder, by which commands find it. Without one the store is opened
-here, and a change is made by the controller that a daemon would have, for as long as that change takes. So a
-command does and promises the same, whether a daemon keeps the deployment or none does."""
+here, and the change is made by the controller that a daemon would have, for as long as that change takes. So
+a command does and promises the same, whether a daemon keeps the deployment or none does.
+"""
 
 import logging
 import os
@@ -47,7 +48,7 @@ _NOTE = "daemon"
 
 @contextmanager
 def leave_note(folder: Path, address: str) -> Iterator[None]:
-    """Let others find the daemon at ``address`` meanwhile. Raises OlafError."""
+    """Let others find the daemon at ``address`` inside the context. Raises OlafError."""
     note = folder / _NOTE
     try:
         note.touch(mode=0o600)
@@ -62,9 +63,9 @@ def leave_note(folder: Path, address: str) -> Iterator[None]:
 
 @contextmanager
 def open_keeper(folder: Path) -> Iterator[DaemonClient | None]:
-    """A client of the daemon that keeps the deployment in ``folder``; None when no daemon does.
+    """Yield a client of the daemon that keeps the deployment in ``folder``; None when no daemon does.
 
-    Raises OlafError when one does and does not answer.
+    Raises OlafError when a daemon does and does not answer.
     """
     try:
         address = (folder / _NOTE).read_text()
@@ -103,7 +104,7 @@ def _is_keeper(client: DaemonClient, folder: Path) -> bool:
 def kept_by(client: DaemonClient, deployment: str) -> KeptMembership:
     """Return the membership that a daemon keeps. Raises OlafError."""
     [status] = client.call("GetStatus", deployment=deployment).deployments
-    # Who leads has read it; what keeps it from being ready is at the devices.
+    # The leader has read it; the trouble that keeps it from being ready is at the devices.
     return KeptMembership(client.address, clusters_of(status), "" if status.term else status.problem)
 
 
@@ -113,9 +114,9 @@ Report = Callable[[tuple[Cluster, ...]], None]
 
 
 def follow_membership(address: str, deployment: str, report: Report) -> None:
-    """Have a thread ``report`` the clusters, with their members, of a daemon at ``address``.
+    """Start a thread that calls ``report`` with the clusters and members of a daemon at ``address``.
 
-    Now and after every change, of several at once where they come fast. Without an answer it asks again.
+    It reports now and after every change, or after several fast ones. Without an answer it asks again.
     """
     threading.Thread(
         target=_run_follower, args=(address, deployment, report), name="membership", daemon=True
@@ -142,7 +143,7 @@ _LEADS_SECONDS = 10.0
 def open_for_reading(
     deployment: str, endpoints: str | None, certificates: Path | None
 ) -> Iterator[MembershipStore]:
-    """The store in etcd, else this machine's. Raises OlafError."""
+    """Yield the store in etcd, else this machine's. Raises OlafError."""
     if endpoints:
         with closing(Etcd(endpoints.split(","), certificates)) as etcd:
             yield EtcdStore(etcd, deployment, Alone())
@@ -155,7 +156,7 @@ def open_for_reading(
 
 
 def kept_in(deployed: Store, endpoints: str, certificates: Path | None) -> KeptMembership:
-    """Return a deployment's membership as an etcd has it. Raises OlafError, also where it has none."""
+    """Return a deployment's membership from an etcd. Raises OlafError, also where etcd has none."""
     name = deployed.folder.name
     with open_for_reading(name, endpoints, certificates) as store:
         revision, rows = store.rows()
@@ -168,7 +169,7 @@ def kept_in(deployed: Store, endpoints: str, certificates: Path | None) -> KeptM
 def open_for_changing(
     deployment: str, endpoints: str | None, certificates: Path | None
 ) -> Iterator[MembershipStore]:
-    """The store, which no daemon changes meanwhile; a new one where that of this machine is damaged.
+    """Yield the store, which no daemon changes meanwhile; a new store where this machine's is damaged.
 
     Raises OlafError when a daemon owns it.
     """
@@ -200,23 +201,23 @@ def _await_leading(leadership: EtcdLeadership, deployment: str) -> None:
 _log = logging.getLogger(__name__)
 
 _PATIENCE = 10.0
-"""Seconds within which updates of deleted clusters must leave the queue, and of moved workers the tree."""
+"""The seconds within which deleted clusters' updates must leave the queue, and moved workers' the tree."""
 _LOOK_AGAIN = 0.1
-"""Seconds: a queue does not say when its updates have left."""
+"""The seconds between two reads: a queue does not say when its updates have left."""
 _TELL_MEMBERS = ("Halt", "Resume", "Help")
-"""Calls after which control messages are under way to members."""
+"""The calls after which control messages are on their way to members."""
 
 
 class LocalClient:
-    """The API for a deployment that no daemon keeps. Calls raise OlafError, also when another olafctl is at
-    work on it."""
+    """The API for a deployment that no daemon keeps. Calls raise OlafError, also when another olafctl works
+    on it."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._name = store.folder.name
 
     def call(self, name: str, /, **fields: Any) -> Any:
-        """As :meth:`Client.call`."""
+        """Return the answer of one call, as :meth:`DaemonClient.call` does."""
         request = request_of(name, {**fields, "deployment": self._name})
         if name == "GetStatus":
             return olaf_pb2.GetStatusAnswer(deployments=[convert.status_message(self._read_status())])
@@ -263,7 +264,7 @@ class LocalClient:
             return answer
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
-        """Raises OlafError: only a daemon reports changes as they come."""
+        """Raise OlafError: only a daemon reports changes as they come."""
         remedy = "start olafctl daemon; olafctl cluster list shows what there is"
         raise OlafError(Problem("no daemon keeps it, and only a daemon reports changes", self._name, remedy))
 

@@ -17,17 +17,17 @@ class NotLeader(OlafError):
             what, remedy = f"it is not known who leads: {trouble}", "see the daemon's log"
         super().__init__(Problem(f"nothing was changed: {what}", remedy=remedy))
         self.leader = leader
-        """The API address of the one that leads; empty when it is not known."""
+        """The API address of the leader; empty when it is not known."""
         self.trouble = trouble
-        """The reason why it is not known."""
+        """The reason why the leader is not known."""
 
 
 class Leadership(Protocol):
-    """Whether this controller leads. Any thread may ask."""
+    """The right of this controller to lead. Any thread may ask."""
 
     @property
     def term(self) -> int:
-        """0 while it follows; else a number that is higher for each later leader."""
+        """The controller's term: 0 while it follows, else a number that is higher for each later leader."""
 
     @property
     def leader(self) -> str:
@@ -39,7 +39,7 @@ class Leadership(Protocol):
 
     @property
     def election_id(self) -> int:
-        """For P4Runtime: the later leader's is higher."""
+        """The election id for P4Runtime: the later leader's is higher."""
 
     @property
     def takes_over(self) -> bool:
@@ -47,10 +47,10 @@ class Leadership(Protocol):
 
     @property
     def patience(self) -> float:
-        """Seconds after which to ask for the term again."""
+        """The seconds after which to ask for the term again."""
 
     def check(self) -> None:
-        """Raises NotLeader when this controller must not write. Called before every write."""
+        """Raise NotLeader when this controller must not write. Called before every write."""
 
     def close(self) -> None:
         """Stop leading; another controller may lead at once."""
@@ -69,11 +69,11 @@ class Alone:
 
     @property
     def election_id(self) -> int:
-        """The time: a newer olafctl's is higher."""
+        """The time as election id: a newer olafctl's is higher."""
         return time.time_ns()
 
     def check(self) -> None:
-        """It does."""
+        """Do nothing: this controller always leads."""
 
     def close(self) -> None:
-        """There is no other."""
+        """Do nothing: there is no other controller."""

@@ -1,4 +1,4 @@
-"""Leases: a member that is silent for as long as its lease leaves, so that what crashed does not stay.
+"""Leases: a member that is silent for as long as its lease leaves, so that crashed members do not stay.
 
 VNP4₁ counts the frames of each member, in both directions; a count that does not move is silence.
 """
@@ -20,7 +20,7 @@ _CHECK_SECONDS = 5.0
 
 
 class Leases:
-    """Watches one deployment's members that have a lease."""
+    """A watch over one deployment's members that have a lease."""
 
     def __init__(
         self,
@@ -30,12 +30,12 @@ class Leases:
         every: float | None = _CHECK_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Check ``every`` so many seconds; None: only when :meth:`check` is called."""
+        """Check every ``every`` seconds; None: only when :meth:`remove_silent` is called."""
         self._controller = controller
         self._submit = submit
         self._clock = clock
         self._heard: dict[Member, tuple[int, float]] = {}
-        """Frames of each member, and the time at which the count last grew."""
+        """The frames of each member, and the time at which the count last grew."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         if every is not None:
@@ -51,7 +51,7 @@ class Leases:
             self._thread.join()
 
     def remove_silent(self) -> "list[Future[Row]]":
-        """Remove every member whose lease has run out; the answer to each removal."""
+        """Remove every member whose lease has run out; return the answers to the removals."""
         members = self._controller.look(
             lambda membership: [each for each in membership.members.values() if each.lease]
         )
@@ -85,7 +85,7 @@ class Leases:
 
 
 def _leave_if_same(member: Member) -> Operation:
-    """Remove a member, if it is still the same one."""
+    """Remove a member, if it is unchanged."""
 
     def leave(membership: Membership) -> Planned:
         if membership.members.get(member.name) != member:

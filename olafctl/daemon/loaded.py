@@ -1,7 +1,7 @@
-"""One deployment's membership as its store has it: loaded, followed, watched and inspected.
+"""One deployment's membership from its store: loaded, followed, watched and inspected.
 
-``membership`` also has the changes that are under way; ``clusters`` and ``members`` have what is stored. One
-thread at a time may change it; any thread may read it between :meth:`Stored.locked` and the end of that.
+``membership`` also has the changes that are in progress; ``clusters`` and ``members`` have what is stored.
+One thread at a time may change it; any thread may read it inside :meth:`Stored.hold_lock`.
 """
 
 import json
@@ -28,34 +28,34 @@ from olafswitch.errors import OlafError, Problem
 
 _log = logging.getLogger(__name__)
 _TESTBED = "meta/testbed"
-"""The row with the name of the testbed; where several controllers share the store, with digests, too."""
+"""The row with the testbed's name; where several controllers share the store, with digests, too."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """A deployment as it is."""
+    """The state of a deployment."""
 
     name: str
     revision: int
     ready: bool
     """Whether the devices answer and are equal to the membership."""
     problem: str
-    """The reason when they do not or are not; empty otherwise, and while it follows."""
+    """The reason when ``ready`` is False; empty otherwise, and while it follows."""
     term: int
-    """Higher for each later leader; 0: this controller follows."""
+    """The term, higher for each later leader; 0: this controller follows."""
     leader: str
-    """The API address of the leader among several controllers; empty when it is not known or alone."""
+    """The leader's API address, of several controllers; empty when it is not known or alone."""
     clusters: list[Row]
     members: list[Row]
 
 
 class Stored:
-    """See the module."""
+    """The membership from its store, see the module."""
 
     membership: Membership
 
     def __init__(self, site: Site, store: MembershipStore) -> None:
-        """Nothing is known before :meth:`load`."""
+        """Create it without a membership, which :meth:`load_rows` loads."""
         self._name = site.testbed.name
         self._site = site
         self._store = store
@@ -65,20 +65,20 @@ class Stored:
         self._inspecting = threading.Lock()
         self.revision = 0
         self.loaded = False
-        """Whether what is in memory can be relied on."""
+        """Whether the membership in memory is reliable."""
         self.ended = False
         self.damage = ""
-        """What the last inspection of the store found."""
+        """The damage that the last inspection of the store found."""
 
     @contextmanager
     def hold_lock(self) -> Iterator["Stored"]:
-        """Nothing but this thread changes it meanwhile."""
+        """Hold the lock, so that only this thread changes the membership."""
         with self._changed:
             yield self
 
     def load_rows(self, leads: bool) -> None:
-        """Read all of it. The first time a leader stores the testbed's. Raises OlafError, also for one that
-        was begun and is gone."""
+        """Read all rows. The first time a leader stores the testbed's. Raises OlafError, also for a
+        membership that was begun and is gone."""
         revision, stored = self._store.rows()
         if leads:
             own = {"name": self._name, "sections": self._sections} if self._sections else {"name": self._name}
@@ -104,7 +104,7 @@ class Stored:
 
     @property
     def differing_sections(self) -> Sequence[str]:
-        """The sections in which this testbed is another one than that of who leads, or led last."""
+        """Return the sections in which this testbed differs from that of the present or last leader."""
         theirs: Row = self.membership.rows.get(_TESTBED, {}).get("sections", {})
         names = theirs.keys() | self._sections.keys() if theirs else ()
         return sorted(name for name in names if theirs.get(name) != self._sections.get(name))
@@ -142,7 +142,7 @@ class Stored:
             self._store.abandon()
 
     def free_indices(self, queues: Mapping[str, Mapping[str, int]]) -> None:
-        """Give back the indices of deleted clusters of which nothing waits; ``queues`` has one snapshot of
+        """Give back the indices of deleted clusters of which no update waits; ``queues`` has one snapshot of
         each queue's registers, by engine."""
         with self._changed:
             for each in self._draining.find_freed(sorted(self.membership.draining), queues):
@@ -163,8 +163,8 @@ class Stored:
                 self._await_revision_after(since, patience)
 
     def inspect_store(self) -> None:
-        """Have the whole store read, by a thread of its own: a page that is damaged is not to be found by the
-        change that needs it."""
+        """Have the whole store read by a separate thread, so that no change is the first to find a damaged
+        page."""
 
         def inspect() -> None:
             with self._inspecting:
@@ -181,11 +181,11 @@ class Stored:
             threading.Thread(target=inspect, name=f"store {self._name}", daemon=True).start()
 
     def backup(self) -> str:
-        """Return all that is stored, keys and nonces included, as a backup has it. Raises OlafError."""
+        """Return a backup of all that is stored, with keys and nonces. Raises OlafError."""
         return backup.backup_content(self._store, self._name)
 
     def end_watches(self) -> None:
-        """Let those that watch end."""
+        """End all watches."""
         with self._changed:
             self.ended = True
             self._changed.notify_all()
@@ -195,7 +195,7 @@ class Stored:
         self._store.close()
 
     def _note_revision(self, revision: int) -> None:
-        """The store has the membership as it is now, as this revision."""
+        """Note that the store has the present membership, as this revision."""
         self.revision = revision
         self.clusters, self.members = dict(self.membership.clusters), dict(self.membership.members)
         self._changed.notify_all()
@@ -206,7 +206,7 @@ class Stored:
 
 
 def _digest_sections(text: str) -> dict[str, str]:
-    """Return a digest of each section of a testbed, but not of its clusters, with which a membership only
+    """Return a digest of each section of a testbed except its clusters, with which a membership only
     begins."""
     sections = yaml.safe_load(text).items()
     return {

@@ -1,4 +1,4 @@
-"""Indices and workers in transition: what still waits in the queues of a change that was made."""
+"""Indices and workers in transition: old updates that still wait in the queues after a change."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from olafctl.wire.layouts import BEAT_BYTES
 
 
 class Draining:
-    """The ranges that drain, each with what must leave before it is free."""
+    """The ranges that drain, each with the updates that must leave before it is free."""
 
     def __init__(self) -> None:
         self._since: dict[Range, dict[str, tuple[int, int] | None]] = {}
@@ -21,10 +21,9 @@ class Draining:
         all updates of that time have left. None when they have left."""
 
     def find_freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
-        """Return the ranges among ``ranges`` that are free now.
+        """Return the ranges among ``ranges`` that are free now, and forget all other ranges.
 
-        ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
-        in ``ranges``.
+        ``queues`` has one snapshot of each queue's registers, by engine.
         """
         known, free = {}, []
         for each in ranges:
@@ -41,7 +40,7 @@ class Draining:
 def _left_to_drain(
     before: Mapping[str, tuple[int, int] | None], queue: str, registers: Mapping[str, int]
 ) -> tuple[int, int] | None:
-    """Return what must still leave one queue, in the form of :attr:`Draining._since`."""
+    """Return the updates that must still leave one queue, in the form of :attr:`Draining._since`."""
     out = registers.get("out_updates", 0)
     held = count_waiting(registers)
     since = before.get(queue, (out, out + held))
@@ -51,11 +50,11 @@ def _left_to_drain(
 
 
 _MARGIN_SECONDS = 1.0
-"""Allows for frames that an engine has taken from a link and has not looked at yet."""
+"""The seconds for frames that an engine has taken from a link and has not processed yet."""
 _POLL_SECONDS = 0.1
 
 _Assignment = tuple[int, int, int]
-"""What VNP4₁ assigns to the updates of a sender: cluster number, first index, epoch."""
+"""VNP4₁'s assignment for the updates of a sender: cluster number, first index, epoch."""
 
 
 @dataclass
@@ -65,7 +64,7 @@ class _Left:
     assignments: set[_Assignment]
     draining: Draining = field(default_factory=Draining)
     passed: float | None = None
-    """The time at which the queues were first seen to hold none of them; None before that."""
+    """The time at which the queues were first seen without these updates; None before that."""
 
 
 class Settling:
@@ -111,7 +110,7 @@ class Settling:
         return {address: old for address, old in was.items() if now.get(address) != old}
 
     def begin_settling(self, leaving: Mapping[IPv4Address, _Assignment]) -> None:
-        """Remember these workers; what their engines hold of them is not known yet."""
+        """Remember these workers; their old updates at the engines are not known yet."""
         for address, assignment in leaving.items():
             known = self._left[address].assignments if address in self._left else set()
             self._left[address] = _Left({*known, assignment})
@@ -141,7 +140,7 @@ class Settling:
         self._left.clear()
 
     def _under_way(self, engine: str) -> float:
-        """Seconds that a frame needs over the links from an engine to the root, behind full link queues."""
+        """Return the seconds that a frame takes from an engine to the root, behind full link queues."""
         seconds = 0.0
         for name in self._topology.path_up(engine)[:-1]:
             link = self._topology.up[name]

@@ -1,4 +1,4 @@
-"""Finds the processes of a deployment for the daemon, and starts them when they are gone."""
+"""Find the processes of a deployment for the daemon, and start them when they are gone."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -38,25 +38,25 @@ class Site(Protocol):
         """Return the running target; None when it does not run."""
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
-        """Bring it up, with these clusters."""
+        """Start the target, with these clusters."""
 
     def first(self) -> Mapping[str, Row]:
-        """Return the rows that a membership begins with. Raises OlafError where there was one before."""
+        """Return a membership's first rows. Raises OlafError where there was a membership before."""
 
     def kept(self, place: str) -> None:
-        """Note in which store the membership is. Raises OlafError where it is known to be in another."""
+        """Note the store of the membership. Raises OlafError where it is known to be in another store."""
 
     def close(self) -> None:
-        """Leave it as it is, for others to change until it is used again."""
+        """Leave the deployment as it is, for others to change until it is used again."""
 
 
 class Deployment:
     """A deployment of this machine's olafctl. While it is in use no other olafctl may change it."""
 
     def __init__(self, store: Store, testbed: Testbed, progress: Progress, *, standby: bool = False) -> None:
-        """Deploy what was never deployed. On ``standby`` others may change it until it is first used.
+        """Deploy a testbed that was never deployed. On ``standby`` others may change it until its first use.
 
-        Raises OlafError, also when another olafctl is at work on it.
+        Raises OlafError, also when another olafctl works on it.
         """
         self._store = store
         self._progress = progress
@@ -64,7 +64,7 @@ class Deployment:
         self._locked = False
         record = store.record(RecordRole.RUNNING)
         if record is None and standby and testbed.machines:
-            adopt_testbed(testbed)  # the leader brings it up
+            adopt_testbed(testbed)  # the leader starts it
         elif record is None:
             deploy_testbed(testbed, progress)
         elif record.testbed != testbed.text:

@@ -1,8 +1,8 @@
 """The devices of one deployment, kept equal to its membership.
 
-What the devices hold is read once, when the daemon takes them over; from then on it is known, because every
+The devices' state is read once, when the daemon takes them over; from then on it is known, because every
 write is this session's. A write that fails and a stream that ends make it unknown again: then it is read,
-compared and repaired before the next change. A timer has it compared while changes go on.
+compared and repaired before the next change. A timer starts comparisons while changes go on.
 """
 
 import logging
@@ -40,7 +40,7 @@ _SHOWN = 20
 
 
 class Southbound:
-    """See the module. One thread at a time may change anything; packets may be sent by any."""
+    """The devices of one deployment. One thread at a time may change them; any may send packets."""
 
     def __init__(self, site: Site, leadership: Leadership) -> None:
         self._site = site
@@ -56,7 +56,7 @@ class Southbound:
         self._equal = False
         self._check: Check | None = None
         self.repaired: deque[tuple[float, str]] = deque(maxlen=_SHOWN)
-        """What was made equal last, with the time in s since the epoch."""
+        """The latest repairs, with the time in s since the epoch."""
 
     @property
     def ready(self) -> bool:
@@ -66,7 +66,7 @@ class Southbound:
         )
 
     def reconcile(self, clusters: Sequence[Cluster]) -> ChangePlan:
-        """Make the devices equal to these clusters, whatever they hold; returns what had to be changed.
+        """Make the devices equal to these clusters, whatever their state; return the changes.
 
         Raises OlafError when they cannot be reached or refuse.
         """
@@ -88,10 +88,10 @@ class Southbound:
     def apply_change(
         self, before: Sequence[Cluster], after: Sequence[Cluster], macs: Mapping[str, int]
     ) -> None:
-        """Take the devices from some clusters to what these are now, in an order in which no frame is lost;
-        ``macs`` is how many members of all clusters have each MAC address now.
+        """Take the devices from the clusters ``before`` to those ``after``, in an order in which no frame is
+        lost; ``macs`` is how many members of all clusters have each MAC address now.
 
-        Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
+        Nothing is read. Raises OlafError; then the devices' state is unknown until :meth:`reconcile`.
         """
         self._check_answers()
         stays = _unchanged_replicas(before, after)
@@ -111,7 +111,7 @@ class Southbound:
         changes = replace(rows, queues=queues)
         gone = set(map(_span_of, before)) - set(map(_span_of, after))
         self._carry_out(changes, gone)
-        # What waits now was sent before.
+        # Updates that wait now were sent before.
         self._settling.begin_settling(leaving)
 
     def _rows_of(
@@ -127,7 +127,7 @@ class Southbound:
         stays: Container[int],
         macs: Mapping[str, int],
     ) -> set[str]:
-        """Return the MAC addresses of workers that change which others have too, who stay as they are."""
+        """Return the MAC addresses of changed workers that unchanged workers have, too."""
         now = Counter(each.mac for cluster in after for each in cluster.workers if each.replica not in stays)
         was = {each.mac for cluster in before for each in cluster.workers if each.replica not in stays}
         return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
@@ -150,11 +150,10 @@ class Southbound:
         return bool(self._settling.addresses)
 
     def settle_workers(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
-        """Let all engines know the workers whose updates for an old cluster have passed by now.
+        """Make the workers whose updates for an old cluster have passed known to all engines.
 
-        ``cluster_of`` gives the cluster that an address belongs to now, or None.
-
-        Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
+        ``cluster_of`` gives the present cluster of an address, or None. Raises OlafError; then the devices'
+        state is unknown until :meth:`reconcile`.
         """
         if not self._settling.due:
             return
@@ -177,7 +176,7 @@ class Southbound:
 
     @property
     def is_checking(self) -> bool:
-        """Whether a check was begun and its result not dealt with."""
+        """Whether a check was begun and its result not processed."""
         return self._check is not None
 
     def begin_check(self, clusters: Iterable[Cluster]) -> None:
@@ -188,9 +187,9 @@ class Southbound:
         self._check = Check(self._sessions, self._find_queues(), testbed, clusters, self._settling.addresses)
 
     def finish_check(self) -> ChangePlan:
-        """Repair what a check found, once it is over; returns what had to be changed.
+        """Repair the findings of a check, once it is over; return the changes.
 
-        Raises OlafError when the devices cannot be read or refuse; then what they hold is unknown until
+        Raises OlafError when the devices cannot be read or refuse; then their state is unknown until
         :meth:`reconcile`.
         """
         check = self._check
@@ -208,7 +207,7 @@ class Southbound:
         return changes
 
     def send_command(self, command: Command, first: int, last: int) -> None:
-        """FBCAST or RESET at every queue, each before its parent's: a partial sum of one is part of the
+        """Send FBCAST or RESET to every queue, each before its parent's: a partial sum of one is part of the
         other's. Raises OlafError."""
         for registers in reversed([*self._find_queues().values()]):
             registers.command(command, first, last)
@@ -221,27 +220,27 @@ class Southbound:
         return {name: registers.read_all() for name, registers in self._find_queues().items()}
 
     def receive_packets(self, engine: str, timeout: float) -> Iterator[PacketIn]:
-        """Control messages that an engine's VNP4₁ hands over, until ``timeout`` seconds bring none."""
+        """Yield control messages from an engine's VNP4₁, until ``timeout`` seconds bring none."""
         session = self._sessions.get(self._device_of(engine, VNP4_1))
         if session is not None and session.alive:
             yield from session.packets(timeout)
 
     def send_frame(self, port: int, frame: bytes) -> None:
-        """A frame out of a front port; lost when the devices cannot be reached, as on any wire."""
+        """Send a frame out of a front port; it is lost when the devices cannot be reached, as on any wire."""
         session = self._sessions.get(self._device_of(self._topology.engine_at[port], VNP4_2))
         if session is not None and session.alive:
             session.packet_out(frame, {"egress_port": port})
 
     def flush_frames(self) -> None:
-        """Return once every frame that was sent is out. Raises OlafError."""
+        """Wait until every frame that was sent is out. Raises OlafError."""
         for engine in self._site.testbed.engines:
             session = self._sessions.get(self._device_of(engine.name, VNP4_2))
             if session is not None and session.alive:
-                # A device answers an arbitration after what came before it on the stream.
+                # A device answers an arbitration after the messages before it on the stream.
                 session.elect(session.next_election_id)
 
     def port_counters(self) -> dict[int, dict[str, int]]:
-        """Frames and bytes each way, by port, of links between engines too. Raises OlafError."""
+        """Return frames and bytes each way, by port, with links between engines. Raises OlafError."""
         if self._running is None:
             raise self._unreached_error()
         return {int(number): counted for number, counted in self._running.stats().get("ports", {}).items()}
@@ -253,8 +252,8 @@ class Southbound:
         return {int(number): up for number, up in self._running.stats().get("carriers", {}).items()}
 
     def frames_seen(self) -> dict[int, int]:
-        """Return how many frames VNP4₁ counted for each member, by its IPv4 address; of several engines
-        the sum of what all counted. Raises OlafError."""
+        """Return how many frames VNP4₁ counted for each member, by its IPv4 address, summed over the engines.
+        Raises OlafError."""
         seen: Counter[int] = Counter()
         for engine in self._site.testbed.engines:
             session = self._sessions.get(self._device_of(engine.name, VNP4_1))
@@ -279,7 +278,7 @@ class Southbound:
         return refused
 
     def close(self) -> None:
-        """End the sessions; what the devices hold stays."""
+        """End the sessions; the devices' state stays."""
         self._equal = False
         self._settling.clear()
         self._end_check()
@@ -301,7 +300,7 @@ class Southbound:
         return OlafError(Problem("its devices are not reached", self._site.testbed.name))
 
     def _check_answers(self) -> None:
-        """Raises OlafError at once where the engine is stopped: calls to its devices would time out."""
+        """Raise OlafError at once where the engine is stopped: calls to its devices would time out."""
         of_root(self._find_queues()).read("occupancy")
 
     def _end_check(self) -> None:
@@ -352,7 +351,7 @@ def _span_of(cluster: Cluster) -> tuple[int, int]:
 
 
 def _unchanged_replicas(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
-    """Replica ids of the workers whose entries are the same before and after."""
+    """Return the replica ids of the workers whose entries are the same before and after."""
     old = {cluster.number: cluster for cluster in before}
     stays: set[int] = set()
     for cluster in after:

@@ -1,4 +1,4 @@
-"""Carries out the calls of the API, for a client of the daemon and for a command without a daemon."""
+"""Carry out the calls of the API, for a client of the daemon and for a command without a daemon."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import TimeoutError as TookTooLong
@@ -18,7 +18,7 @@ from olafswitch.errors import BadInput, OlafError, Problem
 
 _TIMEOUT = 45.0
 _COMMIT_TIMEOUT = 15.0
-"""Seconds in which a change that was begun must end; with the other less than a client's patience."""
+"""The seconds in which a change that was begun must end; clients wait longer."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +30,26 @@ class Owned:
     operations: Operations
     notices: Notices
     udp_port: int
-    """UDP port of a member whose request names none."""
+    """The UDP port of a member whose request names none."""
     let_go: Callable[[], None]
-    """Give the deployment up without changing it."""
+    """Gives the deployment up without changing it."""
     messages: Mapping[str, int] = field(default_factory=dict)
-    """Counts of control messages by outcome."""
+    """The counts of control messages by outcome."""
     ages: Reported[int] = field(default_factory=Reported)
-    """Average Age-of-Model by cluster, in ns."""
+    """The average Age-of-Model by cluster, in ns."""
     staleness: Reported[Any] = field(default_factory=Reported)
-    """Messages Staleness by cluster."""
+    """The Staleness messages by cluster."""
     heads: Reported[Any] = field(default_factory=Reported)
-    """Messages Head by worker."""
+    """The Head messages by worker."""
     players: Reported[Any] = field(default_factory=Reported)
-    """Messages Player by member."""
+    """The Player messages by member."""
 
 
 class Calls:
-    """Carries out calls on deployments, which it knows by name."""
+    """The calls on deployments, which it finds by name."""
 
     def __init__(self, owned: dict[str, Owned]) -> None:
-        """``owned`` loses what is let go."""
+        """Create the calls; a deployment that is given up is removed from ``owned``."""
         self.owned = owned
 
     def answer_call(self, call: str, request: Any) -> Any:
@@ -57,7 +57,7 @@ class Calls:
         return _ANSWERS[call](self, request)
 
     def watch(self, request: Any, alive: Callable[[], bool]) -> Iterator[Any]:
-        """Events as they come, while ``alive``. Raises OlafError."""
+        """Yield events as they come, while ``alive``. Raises OlafError."""
         controller = self.controller_of(request.deployment)
         since = convert.revision_of(request)
         if since is None:
@@ -155,7 +155,7 @@ class Calls:
         return olaf_pb2.Nothing()
 
     def _report_ages(self, request: Any) -> Any:
-        """Keep what is known of clusters that exist; what names others is refused after that."""
+        """Store the reports of existing clusters; then refuse a request that names others."""
         owned = self._choose_owned(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         convert.check_reports(request)

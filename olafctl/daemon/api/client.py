@@ -27,12 +27,12 @@ CERTIFICATES = trouble.CERTIFICATES
 
 
 def default_address() -> str:
-    """Return where a daemon of this user listens by default."""
+    """Return the address at which a daemon of this user listens by default."""
     return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
 
 
 def daemon_listens() -> bool:
-    """Return whether a daemon seems to be at the address of this user's."""
+    """Return whether a daemon seems to listen at this user's address."""
     path = addresses.socket_of(default_address())
     return path is not None and path.exists()
 
@@ -58,7 +58,7 @@ class DaemonClient:
         self._metadata = ((TOKEN, f"Bearer {secret}"),) if secret else ()
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
         addresses.check_form(self.address)
-        here = addresses.socket_of(self.address) is not None  # which has no TLS
+        here = addresses.socket_of(self.address) is not None  # a UNIX socket has no TLS
         access = None if place is None or here else credentials.read_access(place)
         self._certificate = None if access is None else access.certificate
         try:
@@ -81,7 +81,7 @@ class DaemonClient:
             self._folder = None
 
     def call(self, name: str, /, **fields: Any) -> Any:
-        """Return the answer of one call, whose request has these fields; None leaves one out. Raises
+        """Return the answer of one call, whose request has these fields; None leaves a field out. Raises
         OlafError."""
         request = request_of(name, fields)
         call = self._channel.unary_unary(f"/{SERVICE}/{name}")
@@ -92,7 +92,7 @@ class DaemonClient:
         return CALLS[name].answer.FromString(data)
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
-        """Events as they come. Raises OlafError when the daemon ends or refuses."""
+        """Yield events as they come. Raises OlafError when the daemon ends or refuses."""
         request = request_of("Watch", {"deployment": deployment, "resume_token": resume_token})
         stream = self._channel.unary_stream(f"/{SERVICE}/Watch")(
             request.SerializeToString(), metadata=self._metadata
@@ -133,7 +133,7 @@ class DaemonClient:
 
 
 def request_of(name: str, fields: dict[str, Any]) -> Any:
-    """Return a call's request with these fields; None leaves one out. Raises BadInput."""
+    """Return a call's request with these fields; None leaves a field out. Raises BadInput."""
     given = {field: value for field, value in fields.items() if value is not None}
     try:
         return CALLS[name].request(**given)

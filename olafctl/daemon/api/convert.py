@@ -1,4 +1,4 @@
-"""Rows of the membership and wishes, as messages of the API."""
+"""Convert rows of the membership and wishes to messages of the API."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,13 +16,13 @@ from olafswitch.errors import BadInput, Problem
 
 _ENGINES_OWN = "engine_mode"
 _LONGEST_AGE = 366 * 24 * 3600 * 10**9
-"""ns: an average age beyond a year is an error of who reports it."""
+"""The largest age in ns: an average age beyond a year is the reporter's error."""
 _MOST_BINS = 66
 """The most bins of staleness, in powers of two: 64 bits, 0, and beyond."""
 
 
 def cluster_message(row: Row) -> Any:
-    """Return a cluster as :meth:`Cluster.shown` shows it."""
+    """Return the message of a cluster from :meth:`Cluster.shown`."""
     fields = {**row, "mode": _enum_number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
     if fields["reward_threshold"] == "off":
         fields |= {"reward_threshold": None, "reward_off": True}
@@ -30,7 +30,7 @@ def cluster_message(row: Row) -> Any:
 
 
 def worker_message(row: Row) -> Any:
-    """Return a member's row."""
+    """Return the message of a member's row."""
     return olaf_pb2.Worker(**{**row, "kind": _enum_number(olaf_pb2.Kind, row["kind"])})
 
 
@@ -64,7 +64,7 @@ def status_message(status: Status) -> Any:
 def queues_message(
     queues: Mapping[str, Mapping[str, int]], messages: Mapping[str, int], ages: Mapping[str, int]
 ) -> Any:
-    """Registers by engine, control messages by what became of them, and ages in ns by cluster."""
+    """Return registers by engine, control messages by outcome, and ages in ns by cluster."""
     return olaf_pb2.Queues(
         queues=[
             olaf_pb2.Queue(engine=engine, registers=_count_messages(registers))
@@ -76,7 +76,7 @@ def queues_message(
 
 
 def cluster_wish(request: Any) -> Cluster:
-    """Return what a CreateClusterRequest asks for."""
+    """Return the cluster that a CreateClusterRequest wishes."""
     return Cluster(
         name=request.name,
         values=request.values,
@@ -109,7 +109,7 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
 
 
 def check_reports(request: Any) -> None:
-    """Check the figures of a ReportAgesRequest. Raises BadInput for one that nothing can have measured."""
+    """Check the figures of a ReportAgesRequest. Raises BadInput for impossible figures."""
     for age in request.ages:
         if age.value > _LONGEST_AGE:
             what = f"{age.value} ns is no age: at most a year ({_LONGEST_AGE} ns)"
@@ -143,7 +143,7 @@ def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
 
 
 def _fields_of(message: Any) -> Row:
-    """Return a message's fields by name; None for an optional one that is absent."""
+    """Return a message's fields by name; None for an optional field that is absent."""
     fields = message.DESCRIPTOR.fields
     return {
         field.name: None
@@ -161,7 +161,7 @@ def mode_of(request: Any) -> Mode:
 
 
 def reward_of(request: Any) -> Reward | None:
-    """Return the reward rule that a SetRewardRequest asks for."""
+    """Return the reward rule of a SetRewardRequest."""
     if request.engines_own:
         return None
     threshold: float | None = _optional_field(request, "reward_threshold")

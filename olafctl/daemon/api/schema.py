@@ -1,4 +1,4 @@
-"""The calls of the API ``olaf.v1``, as olaf.proto has them."""
+"""The calls of the API ``olaf.v1``, from olaf.proto."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ SERVICE: str = _SERVICE.full_name
 
 
 class ApiCall(NamedTuple):
-    """Its messages' classes."""
+    """A call's classes of messages."""
 
     request: Any
     answer: Any
     streams: bool
-    """Whether it answers with many of them."""
+    """Whether the call answers with many messages."""
 
 
 CALLS: Mapping[str, ApiCall] = {

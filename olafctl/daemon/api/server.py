@@ -35,15 +35,15 @@ LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
 _READS = ("GetStatus", "GetQueues", "Prove", "Watch")
-"""Calls that change nothing, which a reader may make."""
+"""The calls that change nothing, which a reader may make."""
 _UNNOTED = (*_READS, "ReportAges")
-"""Calls that the audit log leaves out."""
+"""The calls that the audit log leaves out."""
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
 _RESERVED = 32
-"""Threads for callers that are no readers."""
+"""The threads for callers that are not readers."""
 _CALLS_EACH = {CertificateRole.READER: 16, CertificateRole.CONTROLLER: 64, CertificateRole.OPERATOR: 64}
-"""Calls that one certificate may have open, by its role."""
+"""The most calls that one certificate may have open, by its role."""
 _MESSAGE_BYTES = 64 << 10
 _OPTIONS = [*KEEPALIVE, ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
 _log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def find_unready(owned: Mapping[str, Owned]) -> dict[str, str]:
 
 
 def check_listening(address: str, tls: Tls | None, token: str) -> None:
-    """Raises BadInput unless the API may be served at ``address``."""
+    """Raise BadInput unless the API may be served at ``address``."""
     addresses.check_address(address, tls)
     if addresses.socket_of(address) is None and not token and (tls is None or tls.client_ca is None):
         what = "would let every process that reaches it change memberships"
@@ -70,11 +70,11 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
 
 
 class Server:
-    """Serves ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
+    """A server of ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
 
-    A UNIX socket is its owner's. Over TCP a client needs a certificate of the authority in ``tls``, and the
-    token if there is one, also from this machine; one of the two must be, and beyond loopback TLS. Raises
-    OlafError.
+    A UNIX socket belongs to its owner alone. Over TCP a client needs a certificate of the authority in
+    ``tls``, and the token if there is one, also from this machine; one of the two is required, and beyond
+    loopback TLS. Raises OlafError.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class Server:
         called: Callable[[str, str, float], None] | None = None,
         stranger: Callable[[], None] | None = None,
     ) -> None:
-        """``owned`` loses what is let go. ``audit`` notes each change that is requested; ``called`` gets
-        each call's name, how it ended, and the seconds it took; ``stranger`` of each call without the
-        right token."""
+        """Start the server; a deployment that is given up is removed from ``owned``. ``audit`` notes each
+        requested change; ``called`` gets each call's name, outcome and seconds; ``stranger`` is called for
+        each call without the right token."""
         self._audit = audit
         self._stranger = stranger
         self._called = called
@@ -116,12 +116,12 @@ class Server:
         self._server.start()
 
     def stop(self) -> None:
-        """Refuse new calls, and end those under way."""
+        """Refuse new calls, and end running calls."""
         self._server.stop(1.0).wait()
         self._listener.close()
 
     def _handler_of(self, name: str) -> Any:
-        """Return how gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like
+        """Return gRPC's handler of ``name``; messages are parsed here, so that damaged ones are refused like
         others."""
         kind = CALLS[name].request
 
@@ -166,7 +166,7 @@ class Server:
         return grpc.unary_unary_rpc_method_handler(answer)
 
     def _hold_to_quota(self, context: Any) -> AbstractContextManager[None]:
-        """Hold the caller to its quota, where a certificate tells callers apart."""
+        """Apply the quota to the caller, where a certificate tells callers apart."""
         return self._quota.count_open(context) if context.peer_identities() else nullcontext()
 
     def _note_in_audit(self, name: str, request: Any, context: Any, outcome: str) -> None:
@@ -179,7 +179,7 @@ class Server:
             _log.error("%s", error)
 
     def _check_health(self, data: bytes, context: Any) -> bytes:
-        """gRPC's health protocol: of the whole (no service), and of this API."""
+        """Answer gRPC's health protocol, for the whole server (no service) or for this API."""
         self._check_token(context)
         try:
             service = health_pb2.HealthCheckRequest.FromString(data).service
@@ -203,7 +203,7 @@ class Server:
     def _check_token(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None:
             return
-        # With both configured, both are required; without a certificate of the authority no one gets here.
+        # With both configured, both are required; without the authority's certificate no call arrives here.
         if not self._token and context.peer_identities():
             return
         if not self._token or not has_token(context.invocation_metadata(), self._token):

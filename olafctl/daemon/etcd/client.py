@@ -15,27 +15,27 @@ from olafswitch.p4runtime import address as addresses
 
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _ELECTION = 2.0
-"""Attempts' time for which members without a leader are called again: they may be electing one."""
+"""The time of attempts for which members without a leader are called again: they may be electing one."""
 _MEMBER = "etcdserver:"
-"""Beginning of the details that a member gives, and not the connection to it."""
+"""The beginning of details from a member, and not from the connection to it."""
 _PAUSE = 0.1
 _UNSENT = "failed to connect to all addresses"
-"""Beginning of gRPC's details of a call that never left this process."""
+"""The beginning of gRPC's details of a call that never left this process."""
 
 
 class Etcd:
     """A connection to an etcd cluster; any thread may use it.
 
-    A call that only reads, or whose repetition does no harm, is tried at each endpoint in turn. A write goes
-    to an endpoint that has just answered; if it fails after it was sent, it is not known whether it was
-    carried out, so it is not repeated.
+    A call that only reads, or may harmlessly be repeated, is tried at each endpoint in turn. A write goes to
+    an endpoint that has just answered; if it fails after it was sent, it is not known whether it was carried
+    out, so it is not repeated.
     """
 
     def __init__(
         self, endpoints: Sequence[str], certificates: Path | None = None, *, timeout: float = 2.0
     ) -> None:
-        """``endpoints`` are HOST:PORT. ``certificates`` is a folder with ca.pem, client.pem and client.key;
-        without it all endpoints must be loopback. ``timeout`` in seconds is that of one attempt.
+        """Connect to ``endpoints``, each HOST:PORT. ``certificates`` is a folder with ca.pem, client.pem and
+        client.key; without it all endpoints must be loopback. ``timeout`` in seconds limits one attempt.
 
         Raises BadInput.
         """
@@ -51,7 +51,7 @@ class Etcd:
         self._lock = threading.Lock()
         self._turn = 0
         self._answered = False
-        """Whether the present endpoint has answered."""
+        """Whether the current endpoint has answered."""
         self._channel = self._open_channel()
 
     def transact(self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = ()) -> Any:
@@ -63,14 +63,13 @@ class Etcd:
         return self._call_endpoints("KV/Txn", request, etcd_pb2.TxnResponse, repeats=reads)
 
     def grant_lease(self, seconds: int) -> tuple[int, int]:
-        """Return a new lease: its id, and its seconds, which may be more than was requested. Raises
-        OlafError."""
+        """Return a new lease: its id, and its seconds, which may be more than requested. Raises OlafError."""
         request = etcd_pb2.LeaseGrantRequest(TTL=seconds)
         answer = self._call_endpoints("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
         return int(answer.ID), int(answer.TTL)
 
     def prolong_lease(self, lease: int) -> int:
-        """Prolong a lease; its seconds from now on, 0 when it has ended. Raises OlafError."""
+        """Prolong a lease; return its seconds from now on, 0 when it has ended. Raises OlafError."""
         request = etcd_pb2.LeaseKeepAliveRequest(ID=lease)
         answer = self._call_endpoints(
             "Lease/LeaseKeepAlive", request, etcd_pb2.LeaseKeepAliveResponse, streams=True
@@ -90,8 +89,8 @@ class Etcd:
     def _call_endpoints(
         self, name: str, request: Any, answer: Any, *, streams: bool = False, repeats: bool = True
     ) -> Any:
-        """Call the present endpoint, then the next ones while the call may be repeated; members that have no
-        leader at present are called again. Raises OlafError."""
+        """Call the current endpoint, then the next ones while the call may be repeated; members without a
+        leader are called again. Raises OlafError."""
         problems: list[Problem] = []
         until = time.monotonic() + _ELECTION * self._timeout
         elects = False
@@ -133,12 +132,12 @@ class Etcd:
         """Connect to the next endpoint, unless another thread has done so."""
         with self._lock:
             if channel is self._channel:
-                # A connection that only hangs is not noticed otherwise. Others' calls on it go on.
+                # A connection that only hangs is not detected otherwise. Others' calls on it go on.
                 self._turn += 1
                 self._answered = False
                 self._channel = self._open_channel()
 
     def _open_channel(self) -> Any:
         endpoint = self.endpoints[self._turn % len(self.endpoints)]
-        # A channel of its own: gRPC shares the connections of channels with the same options.
+        # It needs its own channel: gRPC shares the connections of channels with the same options.
         return credentials.open_channel(endpoint, self._credentials, ("olaf.turn", self._turn))

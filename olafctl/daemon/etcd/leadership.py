@@ -5,7 +5,7 @@ term is higher, and with it its P4Runtime election id, by which the devices refu
 lease counts from the moment at which its prolongation was requested, by a clock that goes on in suspension:
 the leader stops on its own, a margin before etcd can give the key to another.
 
-An error here ends the leadership and not the thread: a daemon that does not know whether it leads does not.
+An error here ends the leadership, not the thread: a daemon that does not know whether it leads, follows.
 """
 
 import json
@@ -21,10 +21,10 @@ from olafctl.daemon.leadership import NotLeader
 from olafswitch.errors import OlafError, Problem
 
 LEASE_SECONDS = 2
-"""The shortest that etcd grants with its own defaults."""
+"""The shortest lease that etcd grants with its own defaults."""
 _PATIENCE = 0.2
 _MARGIN = 0.25
-"""Part of the lease before whose end the leader stops."""
+"""The part of the lease before whose end the leader stops."""
 _log = logging.getLogger(__name__)
 
 
@@ -33,7 +33,7 @@ def _boot_time() -> float:
 
 
 class EtcdLeadership:
-    """See the module, and :class:`olafctl.daemon.leadership.Leadership`."""
+    """The :class:`olafctl.daemon.leadership.Leadership` by a lease of etcd, see the module."""
 
     takes_over = False
     patience = _PATIENCE
@@ -47,7 +47,7 @@ class EtcdLeadership:
         seconds: int = LEASE_SECONDS,
         clock: Callable[[], float] = _boot_time,
     ) -> None:
-        """Campaign from now on, with ``address`` as where the API is served and a lease of ``seconds``."""
+        """Campaign from now on, with the API's ``address`` and a lease of ``seconds``."""
         self._etcd = etcd
         self._deployment = deployment
         self._key = leader_key(deployment)
@@ -112,7 +112,7 @@ class EtcdLeadership:
         self._step_down("it ends")
 
     def _note_trouble(self, trouble: str, defect: Exception | None = None) -> None:
-        """Remember why the leader is not known; log a warning when that begins."""
+        """Record why the leader is not known; log a warning when that begins."""
         level = logging.INFO if self._trouble else logging.WARNING
         _log.log(level, "%s: %s", self._deployment, trouble, exc_info=defect)
         self._trouble = trouble
@@ -132,19 +132,19 @@ class EtcdLeadership:
         try:
             answer = self._etcd.transact([free], [messages.put_key(self._key, self._value, self._lease)])
         except Exception:
-            self._revoke_lease()  # it may have been carried out
+            self._revoke_lease()  # the key may have been made all the same
             raise
         if not answer.succeeded:
             self._revoke_lease()
             return
         self._leader = self._address
-        self._trouble = ""  # before the term can be seen: a leader has none
+        self._trouble = ""  # this comes before the term can be seen: a leader has no trouble
         self._until = wanted + seconds * (1 - _MARGIN)
         self._term = int(answer.header.revision)
         _log.warning("%s: leads, term %d", self._deployment, self._term)
 
     def _address_in(self, value: bytes) -> str:
-        """Return the address that the key holds. Raises OlafError when a leader cannot have written that."""
+        """Return the address that the key holds. Raises OlafError when no leader can have written the key."""
         try:
             return str(json.loads(value)["address"])
         except (ValueError, TypeError, KeyError):
@@ -153,7 +153,7 @@ class EtcdLeadership:
             raise OlafError(Problem(what, self._key.decode(), remedy)) from None
 
     def _prolong_lease(self) -> None:
-        """Raises OlafError when etcd does not answer."""
+        """Prolong the lease. Raises OlafError when etcd does not answer."""
         wanted = self._clock()
         seconds = self._etcd.prolong_lease(self._lease)
         self._until = wanted + seconds * (1 - _MARGIN) if seconds else 0.0
@@ -161,7 +161,7 @@ class EtcdLeadership:
             self._hold_key()
 
     def _hold_key(self) -> None:
-        """Check that the key is there; if another process wrote over it, write it again.
+        """Check that the key exists; if another process wrote over it, write it again.
 
         Raises OlafError when the key is gone; then this daemon no longer leads.
         """
@@ -186,7 +186,7 @@ class EtcdLeadership:
             self._revoke_lease()
 
     def _revoke_lease(self) -> None:
-        """Revoke the lease; one that cannot be revoked ends by itself."""
+        """Revoke the lease; a lease that cannot be revoked ends by itself."""
         lease, self._lease = self._lease, 0
         if lease:
             try:

@@ -1,9 +1,9 @@
 """The store of several controllers: rows, an intent and a history in etcd.
 
 Keys below ``/olaf/DEPLOYMENT/``: ``row/KEY``, ``intent``, ``log/REVISION`` with the whole change of a
-revision, ``head`` with the newest revision, ``applied`` with the one that the rows have. A change that does
-not fit into one transaction is in the log at once and reaches the rows piece by piece; until then readers
-add it from the log.
+revision, ``head`` with the newest revision, ``applied`` with the revision of the rows. A change that does not
+fit into one transaction is in the log at once and reaches the rows piece by piece; until then readers add it
+from the log.
 
 Every write is a transaction that compares the leader's key: a controller that no longer leads changes
 nothing.
@@ -33,15 +33,15 @@ def prefix_of(deployment: str) -> bytes:
 
 
 def leader_key(deployment: str) -> bytes:
-    """Return the key that its leader holds."""
+    """Return the key that the deployment's leader holds."""
     return prefix_of(deployment) + b"leader"
 
 
 class EtcdStore:
-    """See :class:`olafctl.membership.interface.MembershipStore`. Any thread may call it."""
+    """The :class:`olafctl.membership.interface.MembershipStore` in etcd. Any thread may call it."""
 
     def __init__(self, etcd: Etcd, deployment: str, leadership: Leadership, *, kept: int = _KEPT) -> None:
-        """``kept`` revisions of history stay. ``leadership`` is closed by its owner, and so is ``etcd``."""
+        """Open the store, which keeps ``kept`` revisions; the caller closes ``leadership`` and ``etcd``."""
         self._etcd = etcd
         self._leadership = leadership
         self._kept = kept
@@ -49,7 +49,7 @@ class EtcdStore:
         self._leader = leader_key(deployment)
         self._lock = threading.Lock()
         self._head: int | None = None
-        """The newest revision, and then the one that the rows have; None: to be read."""
+        """The newest revision, which the rows have after a read; None: to be read."""
         self._applied = 0
 
     @property
@@ -118,7 +118,7 @@ class EtcdStore:
             try:
                 self._apply_log()
             except OlafError as error:
-                # It is in the log, so it is done; the rows follow with the next change.
+                # The change is in the log, so it is done; the rows follow with the next change.
                 _log.warning("%s", error)
             return revision
 
@@ -143,7 +143,7 @@ class EtcdStore:
         return events
 
     def check(self) -> None:
-        """etcd checks its pages; this, what other programs may have done to the keys."""
+        """Check the keys, which other programs may have changed; etcd itself checks its pages."""
         newest, _ = self.rows()
         self.intent()
         log = self._key_of("log/")
@@ -155,17 +155,17 @@ class EtcdStore:
             last = min(first + _AT_ONCE - 1, newest)
             found = {revision for revision, _ in self._read_log(first - 1, last, 0)}
             lost = set(range(first, last + 1)) - found
-            # What leaves the history at its old end meanwhile is not lost.
+            # A revision that leaves the history at its old end meanwhile is not lost.
             if lost and max(lost) > newest - self._kept + _AT_ONCE:
                 raise _damage_error(self._key_of(f"log/{max(lost):016}"), "is missing")
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the store holds no resources."""
 
     def _read_log(
         self, since: int, newest: int, at: int, limit: int = 0
     ) -> list[tuple[int, dict[str, Row | None]]]:
-        """Return the changes after revision ``since``, as etcd's revision ``at`` has them."""
+        """Return the changes after revision ``since``, as of etcd's revision ``at``."""
         if since >= newest:
             return []
         first, end = self._key_of(f"log/{since + 1:016}"), self._key_of(f"log/{newest + 1:016}")
@@ -188,8 +188,8 @@ class EtcdStore:
             self._applied = revision
 
     def _write_as_leader(self, conditions: Sequence[Any], operations: Sequence[Any]) -> None:
-        """One transaction as the leader. Raises NotLeader, or OlafError; then whether it was done is unknown
-        unless the error says so."""
+        """Make one transaction as the leader. Raises NotLeader, or OlafError; then whether it was done is
+        unknown unless the error says so."""
         self._leadership.check()
         conditions = [messages.created_at(self._leader, self._leadership.term), *conditions]
         answer = self._etcd.transact(conditions, operations, [messages.get_keys(self._leader)])

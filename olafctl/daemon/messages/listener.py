@@ -1,12 +1,12 @@
-"""Answers control messages: checks their senders, asks the controller for the changes, and sends ACKs.
+"""Answer control messages: check their senders, ask the controller for the changes, and send ACKs.
 
 A message that names no cluster is about the cluster of the member at its source address. It changes nothing
-unless the key of its cluster authenticates it, and it came in by the front port where that address is. Its
-nonce is stored in the same step as what it changes, so that the daemon distinguishes a repetition from a
-replay after a restart too.
+unless the key of its cluster authenticates it, and it came in by the front port of that address. Its nonce is
+stored in the same step as its change, so that the daemon distinguishes a repetition from a replay after a
+restart, too.
 
-Anybody can send such messages, from as many addresses as they like. So the cheapest checks come first, each
-front port has its turn, and of what a port is refused only so much is answered.
+Anybody can send such messages, from any number of addresses. For this reason the cheapest checks come first,
+each front port has its turn, and the answers to a port's refused messages are limited.
 """
 
 import logging
@@ -46,9 +46,9 @@ _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 200, 500
-"""A valid message takes some milliseconds; forged ones must leave the daemon time for valid ones."""
+"""Limits of a port: a valid message takes some milliseconds; forged ones must leave time for valid ones."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
-"""Limits the answers to refused messages by port: an answer costs more than the check of a message."""
+"""Limits of the answers to refused messages by port: an answer costs more than the check of a message."""
 _KINDS: dict[int, Kind] = {
     MemberRole.WORKER: Kind.WORKER,
     MemberRole.SWITCH: Kind.SWITCH,
@@ -57,12 +57,12 @@ _KINDS: dict[int, Kind] = {
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
-"""A member that lacks a result asks again at least every few seconds, so it is never silent for so long."""
+"""A member that lacks a result asks again at least every few seconds, so it is never silent for this long."""
 
 
 class MessageListener:
-    """Answers one deployment's control messages: a thread for each engine that hands them over sorts them by
-    port, and one deals with them."""
+    """The answers to one deployment's control messages: a thread for each engine that hands them over sorts
+    them by port, and one thread processes them."""
 
     def __init__(
         self,
@@ -75,15 +75,15 @@ class MessageListener:
         clock: Callable[[], float] = time.monotonic,
         audit: AuditLog | None = None,
     ) -> None:
-        """A member that joins by message is removed after ``lease`` seconds of silence; 0: never. ``audit``
-        records each authentic message."""
+        """Start; a member that joins by message is removed after ``lease`` seconds of silence; 0: never.
+        ``audit`` records each authentic message."""
         self.counts: Counter[str] = Counter()
         """Messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
         self.players: Reported[olaf_pb2.Player] = Reported()
-        """Messages Player of the API by member, as their publishers last reported."""
+        """Player messages of the API by member, as their publishers last reported."""
         hosts = (*testbed.parameter_servers, *testbed.hosts, testbed.engine_host)
         self._places = {host.ip: host for host in hosts if host is not None}
-        """The hosts that are no members, by their addresses."""
+        """The hosts that are not members, by their addresses."""
         self._controller = controller
         self._admission = admission
         self._operations = operations
@@ -99,9 +99,9 @@ class MessageListener:
         self._nonces = Nonces(controller.look)
         self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
-        """The outcome of the newest message by cluster and source; None while the message is under way."""
+        """The outcome of the newest message by cluster and source; None while the message is in progress."""
         self._newest: dict[tuple[str, IPv4Address], int] = {}
-        """Nonce of the newest report by cluster and publisher."""
+        """The nonce of the newest report by cluster and publisher."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
         """For each cluster, segment and round, the members that asked for help, and when each last did."""
@@ -175,7 +175,7 @@ class MessageListener:
         except Refused as error:
             self._refuse_message(message, cluster, error)
         except OlafError:
-            self._count_dropped(port, "busy")  # it asks again
+            self._count_dropped(port, "busy")  # the member asks again
 
     def _count_dropped(self, port: int, why: str) -> None:
         with self._counting:
@@ -200,7 +200,7 @@ class MessageListener:
         return self._controller.look(find)
 
     def _check_sender(self, message: Message, cluster: Cluster, there: Member | None) -> None:
-        """Whether the sender may send messages about the cluster. Raises Refused."""
+        """Raise Refused unless the sender may send messages about the cluster."""
         if not cluster.key and not cluster.open and not self._is_listed(message, cluster):
             raise Refused(Reason.BAD_MAC, "the cluster has no key and is not open")
         if cluster.key and not message.is_authentic(cluster.key):
@@ -211,8 +211,8 @@ class MessageListener:
             raise Refused(Reason.NOT_A_MEMBER, f"is the address of {known.name}, not behind this port")
 
     def _is_listed(self, message: Message, cluster: Cluster) -> bool:
-        """Whether this is the testbed's own player, at its address and ports, or its publisher: without a key
-        they may ask for what the testbed says already, which changes nothing."""
+        """Return whether this is the testbed's own player, at its address and ports, or its publisher:
+        without a key they may ask for what the testbed says already, which changes nothing."""
         players = [each for each in cluster.workers if each.kind is Kind.PLAYER]
         if message.action not in (ControlAction.JOIN, ControlAction.REPORT) or not players:
             return False
@@ -224,7 +224,7 @@ class MessageListener:
         )
 
     def _record_report(self, message: Message, cluster: Cluster) -> None:
-        """Record how a publisher's player stands; nothing is stored or answered. Raises Refused."""
+        """Record the state of a publisher's player; store and answer nothing. Raises Refused."""
         self._check_sender(message, cluster, None)
         sender, values = message.sender.ip, message.values
         if sender not in {server.ip for server in self._testbed.parameter_servers}:
@@ -291,7 +291,7 @@ class MessageListener:
         future.add_done_callback(answer)
 
     def _store_refusal(self, message: Message, cluster: Cluster, error: OlafError) -> None:
-        """Answer a refused message once it is stored that it was: a restart does not let its replay in."""
+        """Answer a refused message once its refusal is stored: a restart does not admit its replay."""
         place = cluster.name, message.sender.ip
         row: Change = {
             nonces.key_of_nonce(*place): {"last": message.values["nonce"], "reason": reason_of(error)}
@@ -307,7 +307,7 @@ class MessageListener:
         refuse()
 
     def _repeat_answer(self, message: Message, name: str) -> None:
-        """Send the answer to a message again; nothing while the first one is under way."""
+        """Send the answer to a message again, or nothing while the message is in progress."""
         source = message.sender.ip
         # Nonce and change are stored in one step: a message whose nonce alone is known was carried out.
         outcome = self._outcomes.get((name, source), self._nonces.stored_outcome(name, source))
@@ -321,7 +321,7 @@ class MessageListener:
         values, name = message.values, cluster.name
         if message.action is ControlAction.JOIN:
             if not cluster.key and not cluster.open:
-                return lambda membership: Planned({}, {})  # it is listed in the testbed
+                return lambda membership: Planned({}, {})  # the player is listed in the testbed
             return self._plan_join(message, cluster)
         if message.action is ControlAction.LEAVE and member is None:
             return lambda membership: Planned({}, {})  # a sender that is not a member has left
@@ -348,7 +348,7 @@ class MessageListener:
         if values["role"] == MemberRole.PARAMETER_SERVER:
             if sender.ip not in {server.ip for server in self._testbed.parameter_servers}:
                 raise Refused(Reason.BAD_MESSAGE, "is not a parameter server of the testbed")
-            return lambda membership: Planned({}, {})  # it is known; it asks for the job's epoch
+            return lambda membership: Planned({}, {})  # the member is known; it asks for the job's epoch
         kind = _KINDS.get(values["role"])
         if kind is None:
             raise Refused(Reason.BAD_MESSAGE, f"role {values['role']} does not exist")
@@ -365,10 +365,11 @@ class MessageListener:
         return self._operations.join(wish)
 
     def _record_help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
-        """Record that a member lacks a round's result. When all members lack it, no member can send it to the
-        others, so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count.
+        """Record that a member lacks a round's result. When all lack it, no member can send it to the others,
+        so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count.
 
-        A numbered result is never made again: its members agree among themselves to go on without it."""
+        A numbered result is never made again: its members agree among themselves to go on without it.
+        """
         if self._testbed.mode_of(cluster) is Mode.ISWITCH_ASYNC:
             return lambda membership: Planned({}, {})
         segment, number = message.values["segment"], message.values["round"]
@@ -405,12 +406,12 @@ class MessageListener:
         self._send_answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse_message(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
-        """Answer with the reason of a refusal, unless its port had too many answers. Returns the reason."""
+        """Answer with the reason of a refusal, unless its port had too many answers. Return the reason."""
         reason = reason_of(error)
         self._count_dropped(message.sender.front_port, reason.name.lower())
         if not self._refusals.allows_message(message.sender.front_port):
             return reason
-        # A sender that does not know the key gets nothing that is made with it.
+        # A sender that does not know the key gets nothing that is made with the key.
         known = None if reason is Reason.BAD_MAC else cluster
         self._send_answer(message.sender, message.action, message.values["nonce"], reason, known, {})
         return reason
@@ -431,7 +432,7 @@ class MessageListener:
             self._controller.southbound.send_frame(to.front_port, frame)
 
     def _server_address(self, cluster: Cluster) -> Values:
-        """Address and UDP port to which the cluster's members send their updates."""
+        """Return the address and UDP port to which the cluster's members send their updates."""
         if self._testbed.mode_of(cluster).sums and self._testbed.root.address is not None:
             return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
@@ -446,5 +447,5 @@ class MessageListener:
         if message.action is ControlAction.HALT:
             self._notices.send_halt(cluster.name, values["halted"] != 0, but=sender.name)
         elif message.action is ControlAction.HELP:
-            with suppress(BadInput):  # it left meanwhile
+            with suppress(BadInput):  # the member left meanwhile
                 self._notices.ask_for_help(cluster.name, values["segment"], values["round"], sender.name)

@@ -1,8 +1,8 @@
-"""Tells new control messages from replayed ones: each source's nonces grow.
+"""Distinguish new control messages from replayed ones: each source's nonces grow.
 
-A message's MAC covers the address it came from, so a nonce is of no use at another one. The newest nonce of
-each source is stored, with why its message was refused, so that a replay is refused after a restart too. Of
-an open cluster, where any address may speak, only members' and servers' are.
+A message's MAC covers the address it came from, so a nonce has no use at another address. The newest nonce of
+each source is stored, with the reason why its message was refused, so that a replay is refused after a
+restart, too. In an open cluster, where any address may speak, only members' and servers' nonces are stored.
 """
 
 import time
@@ -18,7 +18,7 @@ from olafctl.wire.control import CLOCKS_DIFFER, Reason
 _REMEMBERED = 65536
 
 Look = Callable[[Callable[[Membership], Row | None]], Row | None]
-"""As :meth:`Controller.look`."""
+"""A question about the membership, as :meth:`Controller.look` takes it."""
 
 
 class Freshness(Enum):
@@ -31,7 +31,7 @@ class Freshness(Enum):
 
 
 def key_of_nonce(cluster: str, source: IPv4Address) -> str:
-    """Return the row that keeps a source's newest nonce."""
+    """Return the key of the row with a source's newest nonce."""
     return f"nonce/{cluster}/{source}"
 
 
@@ -39,13 +39,13 @@ class Nonces:
     """The newest nonce of each source in each cluster."""
 
     def __init__(self, look: Look) -> None:
-        """``look`` asks the membership, where nonces are stored."""
+        """Create the nonces; ``look`` asks the membership, where nonces are stored."""
         self._look = look
         self._last: OrderedDict[tuple[str, IPv4Address], int] = OrderedDict()
         """The newest nonce of each source heard since the start."""
 
     def judge_nonce(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
-        """Return whether an authentic message is new. One that is not NEW leaves nothing behind."""
+        """Return whether an authentic message is new; a message that is not NEW leaves no trace."""
         if nonce > time.time_ns() + CLOCKS_DIFFER:
             return Freshness.AHEAD
         last = self._last_of(cluster, source)
@@ -54,14 +54,14 @@ class Nonces:
         return Freshness.OLD if nonce < last else Freshness.NEW
 
     def use_nonce(self, cluster: str, source: IPv4Address, nonce: int) -> None:
-        """Remember the nonce of a message that is being carried out."""
+        """Record the nonce of a message that is being carried out."""
         self._last[cluster, source] = nonce
         self._last.move_to_end((cluster, source))
         while len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
 
     def stored_outcome(self, cluster: str, source: IPv4Address) -> Reason:
-        """Return what was answered to the message whose nonce is stored."""
+        """Return the answer to the message whose nonce is stored."""
         row = self._row_of(cluster, source)
         return Reason(row.get("reason", Reason.OK)) if row else Reason.OK
 

@@ -17,18 +17,18 @@ from olafswitch.errors import BadInput, OlafError, Problem
 
 
 class Notices:
-    """Sends to the members of one deployment's clusters, without confirmation."""
+    """Messages to the members of one deployment's clusters, without confirmation."""
 
     def __init__(self, controller: Controller, testbed: Testbed) -> None:
         self._controller = controller
         self._testbed = testbed
 
     def send_halt(self, cluster: str, halted: bool, but: str = "") -> None:
-        """Inform the cluster's members, except the one of the name ``but``."""
+        """Inform the cluster's members, except the member ``but``."""
         self._inform_members(ControlAction.HALT, {"halted": int(halted)}, cluster, but)
 
     def ask_for_help(self, cluster: str, segment: int, round_: int, asker: str) -> tuple[str, ...]:
-        """Ask the other members to send ``asker`` the result of a round; returns the members asked.
+        """Ask the other members to send ``asker`` the result of a round; return their names.
 
         Raises BadInput when the asker is not in the cluster, or the segment does not exist.
         """

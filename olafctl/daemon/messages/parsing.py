@@ -1,4 +1,4 @@
-"""Control messages as the daemon takes them from frames, and the reasons for which it refuses them."""
+"""Parse control messages from frames, with the reasons for which the daemon refuses them."""
 
 import hmac
 from collections.abc import Mapping
@@ -68,12 +68,12 @@ class Message:
 
     @property
     def cluster(self) -> str:
-        """The cluster that it names."""
+        """The cluster that the message names."""
         name = self.values["cluster"].to_bytes(32, "big").rstrip(b"\0")
         return name.decode("utf-8", "replace")
 
     def is_authentic(self, key: str) -> bool:
-        """Return whether it was made with ``key`` (hexadecimal)."""
+        """Return whether the message was made with ``key`` (hexadecimal)."""
         given = self.values["mac"].to_bytes(MAC_BYTES, "big")
         return hmac.compare_digest(given, make_mac(self.signed, key, self.sender.ip, self.sender.port))
 
@@ -97,6 +97,6 @@ def parse_frame(front_port: int, frame: bytes) -> Message:
 
 
 def build_frame(action: ControlAction, values: Values, key: str, to: MessageSender, tos: int) -> bytes:
-    """Return the frame that carries a message to ``to``, from where that one sent to."""
+    """Return the frame with a message to ``to``, from the address to which ``to`` had sent."""
     body = sign_message(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.port)
     return Datagram(to.own, to, body, tos).encode()

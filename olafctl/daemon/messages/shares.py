@@ -7,23 +7,23 @@ from collections.abc import Callable, Hashable
 
 
 class Rates:
-    """A token bucket for each source; the sources longest silent are forgotten, so memory stays bounded.
-    Any thread may ask."""
+    """A token bucket for each source; the sources longest silent are forgotten, so memory stays bounded. Any
+    thread may ask."""
 
     def __init__(
         self, per_second: float, burst: float, sources: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``burst`` messages at once; ``sources`` are remembered at most."""
+        """Allow ``burst`` messages at once; remember at most ``sources``."""
         self._per_second = per_second
         self._burst = burst
         self._sources = sources
         self._clock = clock
         self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-        """Source → messages it may send, and when that was so."""
+        """By source, the messages that it may send, and the time for which this was computed."""
         self._lock = threading.Lock()
 
     def allows_message(self, source: Hashable) -> bool:
-        """Return whether ``source`` may send one now; counts it if so."""
+        """Return whether ``source`` may send a message now, and count it if so."""
         with self._lock:
             now = self._clock()
             left, since = self._buckets.pop(source, (self._burst, now))
@@ -36,17 +36,17 @@ class Rates:
 
 
 class Turns:
-    """A bounded queue for each port, which are served in turn. Any thread may call it."""
+    """A bounded queue for each port; the ports are served in turn. Any thread may call it."""
 
     def __init__(self, most: int) -> None:
-        """At most ``most`` messages of a port wait."""
+        """Let at most ``most`` messages of a port wait."""
         self._most = most
         self._waiting: OrderedDict[int, deque[bytes]] = OrderedDict()
         """The waiting messages by port; the port with the next turn comes first."""
         self._changed = threading.Condition()
 
     def put(self, port: int, frame: bytes) -> bool:
-        """Add a message; False when the port has too many waiting already."""
+        """Add a message; return False when too many of the port wait already."""
         with self._changed:
             waiting = self._waiting.setdefault(port, deque())
             if len(waiting) >= self._most:

@@ -1,4 +1,4 @@
-"""Logs refused messages: a line now and then, because anybody can send any number of them."""
+"""Log refused messages in a line now and then, because anybody can send any number of them."""
 
 import logging
 import threading
@@ -12,7 +12,7 @@ _SHOWN = 8
 
 
 class Summary:
-    """Counts refusals by port and reason, and logs the sum at most every few seconds. Any thread may call
+    """Counts of refusals by port and reason, which are logged at most every few seconds. Any thread may call
     it."""
 
     def __init__(self, deployment: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,9 +1,9 @@
 """The audit log: one JSON line for each request, with its time, client and outcome; lines are only appended.
 
-Each line carries the SHA-256 of the line before it, so that a changed, removed or inserted line is found.
-The state folder keeps the hashes at both ends of the log, so that a truncated log is found too, and an
-emptied file is not taken for a rotated one. A line is on the disk before the caller is answered; lines that
-wait at the same time share one write.
+Each line carries the SHA-256 of the line before it, so that a changed, removed or inserted line is found. The
+state folder keeps the hashes at both ends of the log, so that a truncated log is found too, and an emptied
+file is not mistaken for a rotated one. A line is on the disk before the caller is answered; lines that wait
+at the same time share one write.
 """
 
 import errno
@@ -30,10 +30,10 @@ from olafswitch import paths
 from olafswitch.errors import OlafError, Problem
 
 FIRST = "0" * 64
-"""Stands for the hash of the line before the first."""
+"""The hash that replaces that of a line before the first."""
 _BATCH = 256
 _PATIENCE = 2.0
-"""Seconds within which another process that writes must have written."""
+"""The seconds within which another process that writes must have written."""
 _LOOK_AGAIN = 0.002
 _LONG_LINE = 4096
 _log = logging.getLogger(__name__)
@@ -42,29 +42,29 @@ _Line = tuple[dict[str, Any], "Future[None]"]
 
 @dataclass(frozen=True)
 class _Anchor:
-    """What the state folder knows of a log; empty where it knows nothing."""
+    """The state folder's record of a log; empty where there is none."""
 
     last: str = ""
-    """The hash of the line that was written last."""
+    """The hash of the last written line."""
     first: str = ""
     """The hash that the file's first line carries."""
     inode: int = 0
-    """The file's."""
+    """The file's inode."""
 
 
 def fields_of(request: Any) -> dict[str, Any]:
-    """Return a call's request as the log has it, without a key."""
+    """Return a call's request in the log's form, without a key."""
     fields: dict[str, Any] = MessageToDict(request, preserving_proto_field_name=True)
     return {**fields, "key": "given"} if "key" in fields else fields
 
 
 def default_path() -> Path:
-    """Return the log of this state folder."""
+    """Return the path of this state folder's log."""
     return paths.state() / ".daemon" / "audit.log"
 
 
 def anchor_of(path: Path) -> Path:
-    """Return the file that keeps the hashes at both ends of the log at ``path``."""
+    """Return the file with the hashes at both ends of the log at ``path``."""
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
     return paths.state() / ".daemon" / f"audit-{name}.last"
 
@@ -73,15 +73,15 @@ class AuditLog:
     """The log in one file, which several processes of a state folder may write. Any thread may append."""
 
     def __init__(self, path: Path) -> None:
-        """Go on at the end of the file, which is made; a last line that was cut off by a crash stays, and the
-        chain begins again after it. Raises OlafError."""
+        """Go on at the end of the file, which is made if missing; a last line that a crash cut off stays, and
+        the chain begins again after it. Raises OlafError."""
         self._path = path
         self._anchor = anchor_of(path)
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._file: FileIO | None = None
         self._previous = self._first = FIRST
         self._size = 0
-        """The file's, as this process left it."""
+        """The size of the file after this process's last write."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open_file()
@@ -91,7 +91,7 @@ class AuditLog:
         self._thread.start()
 
     def append(self, who: str, what: str, outcome: str, **more: Any) -> "Future[None]":
-        """Note one request; done when it is on the disk, failed with an OlafError when it cannot be."""
+        """Note one request; the future is done once it is on the disk, or fails with an OlafError."""
         written: Future[None] = Future()
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._lines.put(({"time": now, "who": who, "what": what, "outcome": outcome, **more}, written))
@@ -124,7 +124,7 @@ class AuditLog:
                 self._catch_up(file)
                 text, previous = b"", self._previous
                 for fields, _ in batch:
-                    # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
+                    # A path in an outcome may hold bytes that are not UTF-8: they become JSON's own escapes.
                     readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
                     line = readable.encode(errors="backslashreplace")
                     previous = _hash_line(line)
@@ -133,7 +133,7 @@ class AuditLog:
                 self._previous, self._size = previous, os.fstat(file.fileno()).st_size
                 self._keep_anchor()
         except OSError as error:
-            # Opened again, the chain goes on after what is in the file then, whatever that is.
+            # Opened again, the chain goes on after the file's content then, whatever it is.
             self._let_go()
             for _, written in batch:
                 written.set_exception(self._unusable_error(error))
@@ -142,7 +142,7 @@ class AuditLog:
             written.set_result(None)
 
     def _open_file(self) -> FileIO:
-        """Return the file by that name: a new one once it was rotated away, in which the chain goes on.
+        """Return the file by that name: a new file once it was rotated away, in which the chain goes on.
 
         Raises OSError; the next call begins with opening it.
         """
@@ -174,11 +174,11 @@ class AuditLog:
         if last:
             self._previous = _hash_line(last)
             if kept.last and kept.last != self._previous and kept.last not in _hash_lines(self._path):
-                # The chain must not close over what is missing.
+                # The chain must not hide missing lines.
                 self._previous = kept.last
                 _log.error("%s: lines at its end are missing", self._path)
         elif self._previous == FIRST and kept.last:
-            self._previous = kept.last  # it was rotated away
+            self._previous = kept.last  # the file was rotated away
         if not made and os.fstat(file.fileno()).st_ino == kept.inode:
             self._first = kept.first
             if not last and kept.first != self._previous:
@@ -188,9 +188,9 @@ class AuditLog:
         self._size = os.fstat(file.fileno()).st_size
 
     def _catch_up(self, file: FileIO) -> None:
-        """Go on after what another process of this state folder has written since.
+        """Go on after lines that another process of this state folder has written since.
 
-        What did not keep the anchor was written by something else: the chain breaks there, and that shows.
+        Lines of a program that did not keep the anchor break the chain there, which shows.
         """
         if os.fstat(file.fileno()).st_size == self._size:
             return
@@ -199,7 +199,7 @@ class AuditLog:
             self._previous, self._first = kept.last, kept.first
 
     def _keep_anchor(self) -> None:
-        """Write down the last line's hash. Where that fails an older one stays, which is in the log too."""
+        """Write down the last line's hash. Where that fails an older hash stays, which is in the log, too."""
         written = self._anchor.with_suffix(".new")
         assert self._file is not None
         with suppress(OSError):
@@ -219,13 +219,13 @@ class AuditLog:
 
 
 def read_audit_log(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the lines of a log, checked; ``previous`` is the hash that its first line must carry, empty for
-    any.
+    """Yield the lines of a log, checked; ``previous`` is the hash that its first line must carry (empty:
+    any).
 
-    Raises OlafError at a line that does not follow from the one before it, and where the first or the last
+    Raises OlafError at a line that does not follow from the line before it, and where the first or the last
     lines of a log are missing.
     """
-    # Read first: what a daemon adds meanwhile comes after it.
+    # This is read first: lines that a daemon adds meanwhile come after it.
     kept = _read_anchor(anchor_of(path))
     last = kept.last
     try:
@@ -281,7 +281,7 @@ def _hash_lines(path: Path) -> Iterator[str]:
 
 
 def _read_anchor(anchor: Path) -> _Anchor:
-    """Return what is kept; nothing when it does not exist, or a loss of power damaged it."""
+    """Return the anchor; an empty one when it does not exist, or a loss of power damaged it."""
     with suppress(OSError, ValueError):
         last, first, inode = anchor.read_text().split()
         if len(last) == len(first) == len(FIRST):
@@ -290,7 +290,7 @@ def _read_anchor(anchor: Path) -> _Anchor:
 
 
 def _read_carried_hash(path: Path) -> str:
-    """Return what the first line of a log carries; empty where that is not a line of one."""
+    """Return the hash that a log's first line carries; empty where it is not a line of a log."""
     with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as lines:
         return str(json.loads(lines.readline())["previous"])
     return ""
@@ -298,7 +298,7 @@ def _read_carried_hash(path: Path) -> str:
 
 @contextmanager
 def _hold_lock(file: FileIO) -> Iterator[None]:
-    """Hold the file's lock: two chains in one file would look like one that was tampered with.
+    """Hold the file's lock: two chains in one file would look like a manipulated one.
 
     Raises OSError when another process holds it for long.
     """

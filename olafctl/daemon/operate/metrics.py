@@ -1,4 +1,4 @@
-"""Metrics of the daemon for Prometheus; ``templates/dashboard.json`` shows it in Grafana."""
+"""Metrics of the daemon for Prometheus; ``templates/dashboard.json`` shows them in Grafana."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -60,7 +60,7 @@ _FAMILIES = (
 
 
 class Metrics:
-    """Counts calls as they end, and reads the rest when it is requested."""
+    """Metrics that count calls as they end, and read the rest when it is requested."""
 
     def __init__(self, owned: Mapping[str, Owned]) -> None:
         self._owned = owned
@@ -77,16 +77,16 @@ class Metrics:
         self._registry.register(self)
 
     def count_call(self, call: str, outcome: str, seconds: float) -> None:
-        """A call of the API has ended."""
+        """Count a call of the API that has ended."""
         self._calls.labels(call, outcome).inc()
         self._seconds.labels(call).observe(seconds)
 
     def count_stranger(self) -> None:
-        """A request came without the right token."""
+        """Count a request that came without the right token."""
         self._strangers.inc()
 
     def expose_metrics(self) -> bytes:
-        """Return all of it, as Prometheus reads it."""
+        """Return all metrics in Prometheus' format."""
         return bytes(generate_latest(self._registry))
 
     def collect(self) -> Iterator[Metric]:
@@ -157,5 +157,5 @@ class Metrics:
 
 
 def send_probability(registers: Mapping[str, int]) -> float:
-    """P_s of OLAF §5 without its term for freshness, which only workers know."""
+    """Return P_s of OLAF §5 without its term for freshness, which only workers know."""
     return min(registers["slots"] / max(registers["active_clusters"], 1), 1.0)

@@ -1,4 +1,4 @@
-"""Daemon and agent as systemd services: their units, and how they report readiness (sd_notify(3))."""
+"""Run daemon and agent as systemd services: their units, and reports of readiness (sd_notify(3))."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[\w./:=,+@%$-]+")
 
 
 def notify_manager(state: str) -> None:
-    """Notify the service manager, as ``READY=1``; without one nothing happens."""
+    """Notify the service manager, as with ``READY=1``; do nothing without one."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -29,16 +29,16 @@ def notify_manager(state: str) -> None:
 
 
 def watchdog_seconds() -> float | None:
-    """Seconds between two ``WATCHDOG=1``: half of the unit's time; None when it has none."""
+    """Return the seconds between two ``WATCHDOG=1``, half of the unit's time; None when it has none."""
     wanted = os.environ.get("WATCHDOG_USEC", "")
     return int(wanted) / 2e6 if wanted.isdigit() and int(wanted) else None
 
 
 def render_unit(template: str, words: Sequence[str]) -> str:
-    """Return the unit that starts ``olafctl`` with these words, in the folders that are used now. Raises
-    BadInput for a word or a folder that would not be one line."""
+    """Return the unit that starts ``olafctl`` with these words, in the present folders. Raises BadInput for a
+    word or a folder that would not be one line."""
     arguments = [word for word in words if word != "--systemd-unit"]
-    # -P: no module is taken from the working directory, which may be anyone's.
+    # With -P, no module is taken from the working directory, which may be anyone's.
     command = [_quote_word(word) for word in (sys.executable, "-P", "-m", "olafctl", *arguments)]
     return templates.fill(
         template,
@@ -60,7 +60,7 @@ def render_unit(template: str, words: Sequence[str]) -> str:
 
 
 def _quote_word(text: str) -> str:
-    """Return one word of a line of a unit, whatever it holds."""
+    """Return one word of a unit's line, quoted, whatever characters it has."""
     line = _check_line(text)
     if _PLAIN.fullmatch(line):
         return line

@@ -1,1 +1,1 @@
-"""What a daemon serves over HTTP: metrics, health, and one page that shows what its deployments do."""
+"""The daemon's HTTP server: metrics, health, and one page with the live state of its deployments."""

@@ -1,4 +1,4 @@
-"""What the page shows of one deployment, as JSON: a look, and what has changed since the one before it."""
+"""The page's data of one deployment, as JSON: a look, and the changes since the look before it."""
 
 import time
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ _DROPS = ("replaced_", "dropped_")
 
 
 class Heard:
-    """When the frames of each member were last seen to grow."""
+    """The times at which the frames of each member were last seen to grow."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float | None]] = {}
 
     def note_look(self, look: Look) -> None:
-        """What has been heard since the last look."""
+        """Note which members were heard since the last look."""
         for address, frames in look.frames.items():
             before, since = self._seen.get(address, (frames, None))
             self._seen[address] = frames, since if frames == before else look.at
 
     def seconds_since_heard(self, address: str, now: float) -> float | None:
-        """Since an address was heard; None: never while this looked."""
+        """Return the seconds since an address was heard; None: never while this looked."""
         _, since = self._seen.get(address, (0, None))
         return None if since is None else round(now - since, 1)
 
@@ -48,7 +48,7 @@ def describe_deployment(look: Look, before: Look | None, heard: Heard) -> dict[s
     )
     occupancy = {engine: queue["occupancy"] for engine, queue in look.queues.items() if "occupancy" in queue}
     drawn = make_tree(testbed, flows, occupancy, look.carriers)
-    # A worker sends as often as the fullest queue on its way allows.
+    # A worker sends as often as the fullest queue on its path allows.
     probability = min(
         map(send_probability, (each for each in look.queues.values() if "slots" in each)), default=None
     )
@@ -142,7 +142,7 @@ def _describe_member(member: Member, look: Look, heard: Heard) -> dict[str, Any]
 
 
 def _bound_of(text: str) -> float | None:
-    """Return the age in s that an objective allows its own cluster; None where it is about something else."""
+    """Return the age in s that an objective allows its own cluster; None for other objectives."""
     with suppress(BadInput):
         parsed = parse_objective(text)
         if parsed.kind in (ObjectiveKind.AVERAGE, ObjectiveKind.PEAK):
@@ -151,12 +151,12 @@ def _bound_of(text: str) -> float | None:
 
 
 def _describe_lag(staleness: Any) -> dict[str, float] | None:
-    """Versions between an update's weights and those it meets: the mean and the most."""
+    """Return the versions between an update's weights and those it meets: the mean and the most."""
     if staleness is None or not staleness.updates:
         return None
     return {"mean": staleness.total / staleness.updates, "most": staleness.largest}
 
 
 def _rate_of(grown: int, seconds: float) -> float | None:
-    """Return a second's; None where it is not known, or the counter began again."""
+    """Return the rate of a second; None where it is not known, or the counter began again."""
     return round(grown / seconds, 1) if seconds and grown >= 0 else None

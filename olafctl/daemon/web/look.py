@@ -1,4 +1,4 @@
-"""What one look at a deployment finds, where a daemon keeps it and where none does."""
+"""Look at a deployment, where a daemon keeps it and where none does."""
 
 import time
 from collections import Counter
@@ -25,45 +25,45 @@ _NO_DAEMON = "no daemon keeps it; its membership is on this machine"
 
 @dataclass(frozen=True)
 class Look:
-    """A deployment at one instant; what could not be read is empty."""
+    """A deployment at one instant; a figure that could not be read is empty."""
 
     testbed: Testbed
-    """With the clusters and members that there are now."""
+    """The testbed with the present clusters and members."""
     ready: bool
     problem: str
     keeper: str
-    """Who keeps it, in words."""
+    """The keeper of the deployment, in words."""
     revision: int
     at: float = field(default_factory=time.monotonic)
-    """Seconds, when the counters were read."""
+    """The time in seconds at which the counters were read."""
     queues: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Registers by engine."""
+    """The registers by engine."""
     ports: Counts = field(default_factory=dict)
     refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Frames by engine and reason."""
+    """The refused frames by engine and reason."""
     frames: Mapping[str, int] = field(default_factory=dict)
-    """Frames of each member, by its address."""
+    """The frames of each member, by its address."""
     ages: Mapping[str, int] = field(default_factory=dict)
-    """ns, by cluster."""
+    """The ages in ns, by cluster."""
     staleness: Mapping[str, Any] = field(default_factory=dict)
-    """Messages Staleness, by cluster."""
+    """The Staleness messages, by cluster."""
     players: Mapping[str, Any] = field(default_factory=dict)
-    """Messages Player, by worker."""
+    """The Player messages, by worker."""
     messages: Mapping[str, int] = field(default_factory=dict)
-    """Control messages, by what became of them."""
+    """The control messages, by outcome."""
     carriers: Mapping[str, bool] = field(default_factory=dict)
     """Whether the cable of a front port is up, by the port's number."""
     drift: Sequence[str] = ()
-    """How the devices differ from what is wanted."""
+    """The differences between the devices and the wanted state."""
     repaired: Sequence[tuple[float, str]] = ()
-    """What was made equal again of late, with the time in s since the epoch."""
+    """The latest repairs, with the time in s since the epoch."""
 
 
 class Watched(Protocol):
     """A deployment that can be looked at."""
 
     def look(self) -> Look:
-        """Raises OlafError."""
+        """Return a look at the deployment. Raises OlafError."""
 
 
 class OwnedDeployment:
@@ -94,7 +94,7 @@ class OwnedDeployment:
         )
 
     def _read_counters(self) -> dict[str, Any]:
-        """Return what the devices have counted: all, or nothing after one is gone."""
+        """Return the devices' counts: all, or nothing once a device is gone."""
         southbound = self._owned.controller.southbound
         with suppress(OlafError):
             refused = southbound.frames_refused()
@@ -112,7 +112,7 @@ class OwnedDeployment:
 
 
 class Unkept:
-    """A deployment of this machine's that no daemon keeps: as ``olafctl status`` finds it."""
+    """A deployment of this machine that no daemon keeps, as ``olafctl status`` finds it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -152,6 +152,6 @@ class Unkept:
 
 
 def _packets_by_key(tables: Mapping[str, Any], table: str) -> dict[str, int]:
-    """Packets by the value of the entry's key, as ``olafctl status`` writes it."""
+    """Return packets by the value of the entry's key, in the form of ``olafctl status``."""
     entries = tables.get(table, {"entries": ()})["entries"]
     return {entry["key"].rpartition(" ")[2]: entry["packets"] or 0 for entry in entries}

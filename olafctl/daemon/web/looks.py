@@ -1,4 +1,4 @@
-"""One thread that looks at deployments for all open pages, and the text/event-stream that it makes of it."""
+"""One thread that looks at deployments for all open pages, and makes a text/event-stream of the looks."""
 
 import json
 import threading
@@ -14,20 +14,20 @@ from olafctl.daemon.web.look import Look, Watched
 from olafswitch.errors import OlafError
 
 _OPEN_SECONDS, _CLOSED_SECONDS = 1.0, 5.0
-"""From one look to the next while a page is open, and while none is."""
+"""The seconds from one look to the next while a page is open, and while none is."""
 _HISTORY_SECONDS = 600
 _POINT_SECONDS = 5.0
 _REST = 3.0
-"""A pause takes so many times the processor time of the look before it: changes go first."""
+"""The length of a pause as a multiple of the processor time of the look before it: changes go first."""
 _LINES, _READ_LINES = 12, 400
-"""Lines of the audit log: of each deployment shown, and looked through for them."""
+"""The lines of the audit log that are shown for each deployment, and that are searched for them."""
 
 
 class Looks:
-    """Looks until :meth:`close`; it keeps ten minutes for the charts."""
+    """Looks at deployments until :meth:`close`; ten minutes of them are kept for the charts."""
 
     def __init__(self, watched: Callable[[], Mapping[str, Watched]], log: Path | None) -> None:
-        """``watched`` gives the deployments that there are now, by name; ``log`` is the audit log."""
+        """Start to look; ``watched`` returns the present deployments, by name; ``log`` is the audit log."""
         self._watched = watched
         self._log = log
         self._before: dict[str, Look] = {}
@@ -52,10 +52,10 @@ class Looks:
         self._thread.join()
 
     def stream_events(self) -> Iterator[bytes]:
-        """Yield the stream of one page: what the charts begin with, then each look."""
+        """Yield the stream of one page: the beginning of the charts, then each look."""
         with self._news:
             self._open += 1
-            # What was found while no page was open may be old: the first event is of a new look.
+            # A look from before a page was open may be old: the first event is of a new look.
             number, history = self._number, b""
         self._wake.set()
         try:
@@ -69,7 +69,7 @@ class Looks:
                 self._open -= 1
 
     def _await_after(self, number: int) -> bool:
-        """Wait for the look after ``number``; False once this has ended."""
+        """Wait for the look after ``number``; return False once this has ended."""
         with self._news:
             self._news.wait_for(lambda: self._ended or self._number > number)
             return not self._ended

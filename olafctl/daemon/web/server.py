@@ -1,4 +1,4 @@
-"""Over HTTP: ``/metrics``, ``/healthz``, ``/readyz``, and the page ``/``, which reads ``/events``."""
+"""Serve ``/metrics``, ``/healthz``, ``/readyz``, and the page ``/``, which reads ``/events``, over HTTP."""
 
 import base64
 import binascii
@@ -46,13 +46,13 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _PAGES = 32
-"""That may be open at a time: each has a thread and a connection."""
+"""The most pages that may be open at a time: each has a thread and a connection."""
 
 
 def check_listening(address: str, tls: Tls | None, token: str) -> None:
-    """Raises BadInput unless metrics and health may be served at ``address``, HOST:PORT.
+    """Raise BadInput unless metrics and health may be served at ``address``, HOST:PORT.
 
-    At loopback anything may: the log says so where callers of the API need what the page cannot ask for.
+    At loopback anything may be: the log says so where callers of the API need what the page cannot ask for.
     """
     if addresses.is_loopback(address):
         return
@@ -63,8 +63,8 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
 
 
 class Web:
-    """Serves until :meth:`stop`. A token, where there is one, is needed everywhere; beyond loopback there
-    must be TLS as well, and a token or a client's certificate."""
+    """A server that runs until :meth:`stop`. A token, if any, is needed everywhere; beyond loopback TLS is
+    required, and a token or a client's certificate."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Web:
         owned: Mapping[str, Owned] | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        """``address`` is HOST:PORT; ``owned`` and ``metrics`` are a daemon's. Raises OlafError."""
+        """Start the server at ``address``; ``owned`` and ``metrics`` are a daemon's. Raises OlafError."""
         check_listening(address, tls, token)
         loopback = addresses.is_loopback(address)
         if loopback:
@@ -93,13 +93,13 @@ class Web:
             remedy = "end what listens there, or choose another address"
             raise OlafError(Problem(f"cannot listen: {error.strerror}", address, remedy)) from None
         if tls is not None:
-            tls.credentials()  # refuses damaged files with an error for people
+            tls.credentials()  # this refuses damaged files with an error for people
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(tls.certificate, tls.key)
             if tls.client_ca is not None:
                 context.load_verify_locations(tls.client_ca)
                 context.verify_mode = ssl.CERT_REQUIRED
-            # The handshake is the request's own thread's: a silent client delays no other.
+            # The handshake runs in the request's own thread: a silent client delays no other.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -119,7 +119,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away, or does not speak TLS, is not an error."""
+        """Ignore a client that goes away, or does not speak TLS."""
 
 
 class _Server6(_Server):
@@ -172,13 +172,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Scrapes are not logged."""
+        """Log no scrapes."""
 
     def version_string(self) -> str:
         return "olafctl"
 
     def _has_token(self) -> bool:
-        """As a client of the API gives it, or as a browser asks for it: as the password of any user."""
+        """Return whether the token came as an API client gives it, or as a browser does: as a password."""
         kind, _, given = self.headers.get("Authorization", "").partition(" ")
         found = given.encode()
         if kind.lower() == "basic":
