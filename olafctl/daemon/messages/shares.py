@@ -19,7 +19,7 @@ class Rates:
         self._sources = sources
         self._clock = clock
         self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-        """By source, the messages that it may send, and the time for which this was computed."""
+        """The messages that each source may send, and the time for which this was computed."""
         self._lock = threading.Lock()
 
     def allows_message(self, source: Hashable) -> bool:
