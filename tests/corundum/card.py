@@ -1,15 +1,24 @@
-"""Corundum's application block with the box in it, and a host that gives its frames tags as the NIC does."""
+"""Corundum's application block with the box in it: between streams with tags, and in the whole NIC."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from olafctl import paths
+from olafctl.targets.corundum.variant import CHECKOUT
+from olafctl.targets.corundum_sim.nic import Nic
 from olafctl.targets.opennic_sim.box import Around, Box
 from olafctl.wire.geometry import Geometry
 from olafswitch.p4.verilog.module import Module
-from olafswitch.simulation.bench import Signals, Sink, Source
+from olafswitch.simulation.bench import Signals
 
+CORUNDUM = Path(os.environ.get(CHECKOUT, "/nonexistent")).resolve()
+needs_checkout = pytest.mark.skipif(
+    not (CORUNDUM / "fpga" / "mqnic").is_dir(), reason=f"{CHECKOUT} does not name a checkout of corundum"
+)
 HDL: Path = paths.sources() / "hdl" / "corundum"
 TAGS = 32
 """A lane's frames that the NIC has out at most; a frame's tag has the highest of 16 bits set."""
@@ -38,7 +47,7 @@ class CorundumBox(Box):
         around = Around("olaf_corundum", sorted(HDL.glob("*.v")), parameters={"LANES": lanes, "WIDTH": width})
         super().__init__(queue, blocks, seed, ports=2 * lanes, around=around)
 
-    def connect(self, ports: int) -> tuple[Source, Sink]:
+    def connect(self, ports: int) -> None:
         bench, lanes = self.bench, range(self.lanes)
         error, tag = ("_tuser", 1), ("_tuser", 17)
 
@@ -54,7 +63,7 @@ class CorundumBox(Box):
             bench.sink(Signals(f"{cpl}tag", "", "", f"{cpl}valid", f"{cpl}ready", (), lane, 2))
             for lane in lanes
         ]
-        return self.rx[self.lanes], self.tx[self.lanes]
+        self.h2c, self.c2h = self.rx[self.lanes], self.tx[self.lanes]
 
     def power_up(self) -> None:
         self.bench["rst"] = 1
@@ -75,8 +84,12 @@ class CorundumBox(Box):
             self.bench["rst"] = 0
         self.run_cycles(limit // 5)  # more than the box takes to send what it has begun, and to reset
 
-    def send_host(self, lane: int, frame: bytes, error: int = 0) -> None:
-        """Send a frame from an interface of the host, when a tag is free."""
+    def send(self, port: int, frame: bytes, error: int = 0) -> None:
+        """Send a frame into a front port; from an interface of the host, when a tag is free."""
+        lane = port - 1 - self.lanes
+        if lane < 0:
+            self.rx[port - 1].send(frame, [error])
+            return
         while not (free := set(range(TAGS)) - self._out[lane]):
             self.run_cycles(50)
             self.collect_tags()
@@ -84,6 +97,11 @@ class CorundumBox(Box):
         self._out[lane].add(tag)
         self.sent[lane] += 1
         self.rx[self.lanes + lane].send(frame, [(_TAG | tag) << 1 | error])
+
+    def check_completions(self) -> None:
+        """Fail where a frame of the host is not completed."""
+        self.collect_tags()
+        assert self.completed == self.sent
 
     def collect_tags(self) -> None:
         """Take the completions; fail at a tag that is not outstanding at its lane."""
@@ -101,4 +119,31 @@ class CorundumBox(Box):
             frames: list[Any] = sink.frames()
             assert all(frame.user == (0,) for frame in frames)
             taken[port] = [frame.data for frame in frames]
+        return taken
+
+
+class WholeNic(Nic):
+    """The same, in Corundum with two MACs."""
+
+    def send(self, port: int, frame: bytes, error: int = 0) -> None:
+        """Send a frame into a front port; what a host sends has no error."""
+        if port <= len(self.rx):
+            self.rx[port - 1].send(frame, [error])
+        else:
+            self.hosts[port - 1 - len(self.rx)].send(frame)
+
+    def check_completions(self) -> None:
+        """Fail where the NIC is not done with a frame of the host."""
+        for host in self.hosts:
+            produced, consumed = host.read_ring()
+            assert produced == consumed == host.produced & 0xFFFF == host.completed & 0xFFFF
+
+    def left(self) -> dict[int, list[bytes]]:
+        """What left since the last call, by front port; into a MAC with no tag, no error and no gap."""
+        taken: dict[int, list[bytes]] = {}
+        for port, (_, out) in enumerate(self.ends[:-1], start=1):
+            frames = out.frames()
+            taken[port] = [frame.data for frame in frames]
+            if port <= len(self.rx):
+                assert all(frame.user == (0,) for frame in frames)
         return taken

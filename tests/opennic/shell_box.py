@@ -8,7 +8,7 @@ from olafctl.targets.opennic_sim.box import Around, Box
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.verilog.module import Module
-from olafswitch.simulation.bench import Received, Signals, Sink, Source
+from olafswitch.simulation.bench import Received, Signals
 
 MODELS = Path(__file__).parent / "shell"
 CMAC_PERIODS = {"cmac_clk_0": 3103, "cmac_clk_1": 3104}
@@ -66,7 +66,7 @@ class ShellBox(Box):
             self._access(_FUNCTION, _QUEUE_TABLE + 4 * entry, entry % QUEUES)
         self._access(_FUNCTION, _QUEUE_CONFIG, FIRST_QUEUE << 16 | QUEUES)
 
-    def connect(self, ports: int) -> tuple[Source, Sink]:
+    def connect(self, ports: int) -> None:
         bench = self.bench
         for port in range(ports):
             clock, error = f"cmac_clk_{port}", ("cmac_rx_tuser_err", 1)
@@ -78,10 +78,8 @@ class ShellBox(Box):
         self.completions = bench.sink(
             Signals("completion_tdata", "", "", "completion_tvalid", "completion_tready")
         )
-        return (
-            bench.source(Signals.axis("h2c", [("h2c_tuser_mdata", 32), ("h2c_tuser_qid", 11)])),
-            bench.sink(Signals.axis("c2h", [("c2h_tuser_len", 16), ("c2h_tuser_qid", 11)])),
-        )
+        self.h2c = bench.source(Signals.axis("h2c", [("h2c_tuser_mdata", 32), ("h2c_tuser_qid", 11)]))
+        self.c2h = bench.sink(Signals.axis("c2h", [("c2h_tuser_len", 16), ("c2h_tuser_qid", 11)]))
 
     def power_up(self) -> None:
         bench = self.bench

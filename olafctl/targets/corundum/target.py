@@ -1,6 +1,5 @@
 """The corundum target: a build for a board that runs Corundum. No agent drives such a card yet."""
 
-import os
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -9,15 +8,13 @@ from typing import NoReturn
 
 from olafctl.targets import p4_sources
 from olafctl.targets.corundum.boards import BOARDS, Board
-from olafctl.targets.corundum.variant import COMMIT, assemble_variant
+from olafctl.targets.corundum.variant import assemble_variant, find_checkout
 from olafctl.targets.interface import Build, Progress, Running
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic.preflight import ask_vivado
 from olafctl.testbed.model import Testbed
 from olafswitch import cache
 from olafswitch.errors import BadInput, Problem
-
-CHECKOUT = "OLAF_CORUNDUM"
 
 
 class Corundum:
@@ -35,11 +32,7 @@ class Corundum:
         builds.check_one_engine(testbed)
         if problems := [*builds.not_driven(testbed), *_count_ports(testbed, board)]:
             raise BadInput(*problems)
-        checkout = os.environ.get(CHECKOUT)
-        if not checkout:
-            remedy = f"set {CHECKOUT} to github.com/corundum/corundum at {COMMIT}"
-            raise BadInput(Problem("no checkout of Corundum is named", str(testbed.source), remedy))
-        root = Path(checkout).resolve()
+        root = find_checkout(str(testbed.source))
         made = assemble_variant(root, board, testbed.root.geometry, p4_sources.sources_folder(testbed))
         files = (part for item in sorted(made.plugin.files.items()) for part in item)
         key = cache.digest([*files, *map(str, sorted(made.links.items()))])

@@ -4,6 +4,7 @@ Nothing of Corundum is in Olaf: the application block gets its ports from the ch
 configuration is the checkout's with other values, and symbolic links lead to the rest of the design.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from olafctl.templates import fill
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import BadInput, Problem
 
+CHECKOUT = "OLAF_CORUNDUM"
 COMMIT = "1ca0151b"
 """The commit of Corundum that the block was made for."""
 APP_ID = "32'h4F4C4146"
@@ -68,7 +70,7 @@ def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) ->
     design, base = str(Path(board.path).parent), Path(board.path).name
     place = f"fpga/mqnic/{design}"
     own = paths.sources() / "hdl" / "corundum"
-    template = _read(checkout / _TEMPLATE)
+    template = read_template(checkout)
     part = re.search(r"^FPGA_PART = (\S+)$", _read(checkout / place / base / "Makefile"), re.MULTILINE)
     if part is None:
         raise BadInput(_not_as_read("names no FPGA_PART", checkout / place / base / "Makefile"))
@@ -86,6 +88,19 @@ def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) ->
     links = {f"{place}/{path.name}": path for path in sorted((checkout / place).iterdir())}
     links["fpga/common"] = checkout / "fpga" / "common"
     return Variant(part[1], f"{place}/olaf", made, links)
+
+
+def find_checkout(where: str) -> Path:
+    """Return the checkout that OLAF_CORUNDUM names. Raises BadInput at ``where`` when it names none."""
+    if checkout := os.environ.get(CHECKOUT):
+        return Path(checkout).resolve()
+    remedy = f"set {CHECKOUT} to github.com/corundum/corundum at {COMMIT}"
+    raise BadInput(Problem("no checkout of Corundum is named", where, remedy))
+
+
+def read_template(checkout: Path) -> str:
+    """Return the checkout's empty application block. Raises BadInput where there is none."""
+    return _read(checkout / _TEMPLATE)
 
 
 def write_block(template: str, build_id: str, where: str = _TEMPLATE) -> str:

@@ -23,7 +23,7 @@ _RESCAN = "reboot warm, or remove the function and rescan: echo 1 > {}/remove; e
 
 
 class Bar(Protocol):
-    """Words by their byte offset in BAR2; calls may come from any thread."""
+    """Words by their address: OpenNIC's in BAR2, Corundum's in a region; calls may come from any thread."""
 
     def read(self, offset: int) -> int: ...
 
@@ -85,14 +85,14 @@ class MappedBar:
         self._map.close()
 
 
-ASK = struct.Struct("<BII")
+ASK = struct.Struct("<BQI")
 ANSWER = struct.Struct("<I")
 READ, WRITE = 0, 1
 """The request: kind, offset and value; and its answer: a value."""
 
 
 class SocketBar:
-    """The BAR2 of a card in another process: accesses are requested at a UNIX socket."""
+    """The registers of a card in another process: accesses are requested at a UNIX socket."""
 
     def __init__(self, path: Path) -> None:
         """Raises OlafError when no process answers at ``path``."""

@@ -10,13 +10,14 @@ from google.protobuf import text_format
 
 from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
 from olafctl.targets.opennic.box_registers import BoxRegisters
-from olafctl.targets.opennic.health import Health
+from olafctl.targets.opennic.health import OPENNIC, Health
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plane import CardPlane, Parts
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, IP_P4INFO, MANIFEST, TABLES
-from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY, MAP_VERSION, WINDOWS
+from olafctl.targets.opennic.registers import IDENTITY, MAP_VERSION, WINDOWS
 from olafctl.targets.opennic.replication import BoxReplication
+from olafctl.targets.opennic.shell import Shell
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4runtime.dataplane import P4Info
@@ -25,7 +26,7 @@ from olafswitch.p4runtime.protocol import p4info_pb2
 BAR_SOCKET = "bar.sock"
 HOST_SOCKET = "host.sock"
 _SYSFS = Path("/sys/bus/pci/devices")
-_BASES = {window.name: BOX_BASE + window.base for window in WINDOWS}
+_BASES = {window.name: window.base for window in WINDOWS}
 
 
 def open_bar(card: str) -> Bar:
@@ -51,8 +52,15 @@ def open_host(card: str, interface: str | None) -> HostFunction | None:
 class Card:
     """A card with the bitstream of one build, and what drives it."""
 
-    def __init__(self, bar: Bar, host: HostFunction | None, build: Path, ports: Sequence[int]) -> None:
-        """``build`` is the plug-in's folder, ``ports`` are the front port numbers of the CMACs.
+    def __init__(
+        self,
+        bar: Bar,
+        host: HostFunction | None,
+        build: Path,
+        ports: Sequence[int],
+        shell: Shell = OPENNIC,
+    ) -> None:
+        """``build`` is the build's folder, ``ports`` are the front port numbers in the box's order.
 
         Raises OlafError when the card does not answer, or runs another build.
         """
@@ -60,13 +68,13 @@ class Card:
             stack.callback(bar.close)
             if host is not None:
                 stack.callback(host.close)
-            self.build_id = _check_build(bar, build)
-            self.registers = BoxRegisters(*_open_window(bar, "box"))
+            self.build_id = _check_build(bar, build, shell.box)
+            self.registers = BoxRegisters(*_open_window(bar, "box", shell.box))
             self.box_sequences = threading.RLock()
             """Held for accesses to the box's own registers that belong together."""
-            self.read_queue, self.write_queue = _open_window(bar, "queue")
+            self.read_queue, self.write_queue = _open_window(bar, "queue", shell.box)
             self._number(ports)
-            self.health = Health(bar, self.registers.read("ports"))
+            self.health = Health(shell, bar, self.registers.read("ports"))
             stack.callback(self.health.close)
             replication = BoxReplication(self.registers, self.box_sequences)
             self.planes: Mapping[int, CardPlane] = {}
@@ -74,7 +82,7 @@ class Card:
                 parts = Parts(
                     name=ip.name,
                     build_id=self.build_id,
-                    driver=_open_driver(build, ip.name, bar),
+                    driver=_open_driver(build, ip.name, bar, shell.box),
                     client=read_p4info(build / CLIENT_P4INFO.format(ip.name)),
                     ip=read_p4info(build / IP_P4INFO.format(ip.name)),
                     answers=self.health.answers,
@@ -117,10 +125,10 @@ def build_id_of(build: Path) -> str:
         raise OlafError(Problem(f"is not the manifest of a build: {error}", str(path), remedy)) from error
 
 
-def _check_build(bar: Bar, build: Path) -> str:
+def _check_build(bar: Bar, build: Path, box: int) -> str:
     """Return the build id, when the card has the bitstream of ``build``. Raises OlafError."""
     wanted = build_id_of(build)
-    registers = BoxRegisters(*_open_window(bar, "box"))
+    registers = BoxRegisters(*_open_window(bar, "box", box))
     found = registers.read("id")
     if found == ALL_ONES:
         raise OlafError(bar.why_silent())
@@ -138,15 +146,15 @@ def _check_build(bar: Bar, build: Path) -> str:
     return wanted
 
 
-def _open_driver(build: Path, name: str, bar: Bar) -> Driver:
+def _open_driver(build: Path, name: str, bar: Bar, box: int) -> Driver:
     """Return what programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
     path = build / TABLES.format(name)
     if not path.is_file():
         what = "does not exist: the tables of VitisNetP4's IPs need AMD's own driver"
         raise OlafError(Problem(what, str(path), "use a build with blocks: rtl"))
-    return Driver(json.loads(path.read_text()), *_open_window(bar, name))
+    return Driver(json.loads(path.read_text()), *_open_window(bar, name, box))
 
 
-def _open_window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
-    base = _BASES[name]
+def _open_window(bar: Bar, name: str, box: int) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
+    base = box + _BASES[name]
     return (lambda offset: bar.read(base + offset)), (lambda offset, value: bar.write(base + offset, value))

@@ -2,11 +2,12 @@
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from olafctl.targets.opennic.bar import ALL_ONES, Bar
 from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY
+from olafctl.targets.opennic.shell import CardLink, Shell
 from olafswitch.errors import Problem
 from olafswitch.p4runtime.dataplane import DeviceRefused
 
@@ -45,11 +46,12 @@ class CmacLink:
 class Health:
     """Watches the card behind ``bar`` until closed."""
 
-    def __init__(self, bar: Bar, ports: int, period: float = PERIOD) -> None:
-        self._bar, self._ports, self._period = bar, ports, period
+    def __init__(self, shell: Shell, bar: Bar, ports: int, period: float = PERIOD) -> None:
+        self._box, self._bar, self._period = shell.box, bar, period
+        self._look_at_links = shell.watch_links(bar, ports)
         self._reported: dict[str, Problem | None] = {}
         self._lost: Problem | None = None
-        self._links: tuple[CmacLink, ...] = ()
+        self._links: Sequence[CardLink] = ()
         self._stop = threading.Event()
         self._look()
         self._thread = threading.Thread(target=self._watch, name="card health", daemon=True)
@@ -63,14 +65,14 @@ class Health:
         return [problem for link in self._links if (problem := link.problem())]
 
     @property
-    def links(self) -> Sequence[CmacLink]:
+    def links(self) -> Sequence[CardLink]:
         """The links as last seen."""
         return self._links
 
     @property
     def answering(self) -> bool:
         """Whether the card answers now, and has ever since it was opened."""
-        if self._lost is None and self._bar.read(BOX_BASE) != IDENTITY:
+        if self._lost is None and self._bar.read(self._box) != IDENTITY:
             self._lose()
         return self._lost is None
 
@@ -93,28 +95,21 @@ class Health:
     def _look(self) -> None:
         if self._lost is not None:
             return
-        if self._bar.read(BOX_BASE) != IDENTITY:
+        if self._bar.read(self._box) != IDENTITY:
             self._lose()
             return
-        self._links = tuple(self._link(port) for port in range(min(self._ports, len(CMACS))))
+        self._links = self._look_at_links()
         for link in self._links:
-            self._report(f"CMAC {link.port}", link.problem())
+            self._report(f"MAC {link.port}", link.problem())
 
     def _lose(self) -> None:
-        seen = self._bar.read(BOX_BASE)
+        seen = self._bar.read(self._box)
         if seen == ALL_ONES:
             self._lost = self._bar.why_silent()
         else:
             remedy = "the card was programmed with something else: start the agent again"
             self._lost = Problem(f"the box's id reads {seen:#010x}, not {IDENTITY:#010x}", "the card", remedy)
         self._report("card", self._lost)
-
-    def _link(self, port: int) -> CmacLink:
-        base = CMACS[port]
-        self._bar.read(base + RX_STATUS)  # what happened since the last read is latched
-        status = self._bar.read(base + RX_STATUS)
-        fec = bool(self._bar.read(base + RS_FEC) & 3)
-        return CmacLink(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
 
     def _report(self, what: str, problem: Problem | None) -> None:
         if self._reported.get(what) == problem:
@@ -124,3 +119,17 @@ class Health:
         else:
             _log.error("%s", problem)
         self._reported[what] = problem
+
+
+def _watch_cmacs(bar: Bar, ports: int) -> Callable[[], Sequence[CmacLink]]:
+    def look(port: int) -> CmacLink:
+        base = CMACS[port]
+        bar.read(base + RX_STATUS)  # what happened since the last read is latched
+        status = bar.read(base + RX_STATUS)
+        fec = bool(bar.read(base + RS_FEC) & 3)
+        return CmacLink(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
+
+    return lambda: [look(port) for port in range(min(ports, len(CMACS)))]
+
+
+OPENNIC = Shell("opennic", BOX_BASE, _watch_cmacs)

@@ -25,7 +25,7 @@ def write_settings(state: Path, settings: Settings) -> None:
 def read_settings(state: Path) -> Settings:
     """Return what :func:`write_settings` wrote."""
     found = json.loads((state / SETTINGS).read_text())
-    return Settings(found["card"], Path(found["build"]), found["ports"], found["interface"])
+    return Settings(**{**found, "build": Path(found["build"])})
 
 
 def claim_of(card: str) -> str:

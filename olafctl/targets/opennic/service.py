@@ -3,20 +3,24 @@
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from olafctl.queue.registers import QueueRegisters
 from olafctl.targets.control import ControlServer
+from olafctl.targets.corundum.shell import CORUNDUM
 from olafctl.targets.interface import TargetDevice
 from olafctl.targets.opennic.card import Card, open_bar, open_host
+from olafctl.targets.opennic.health import OPENNIC
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
 from olafctl.targets.queue_control import make_handlers
 from olafctl.targets.queue_process import ONLY
 from olafswitch.p4runtime.address import Tls
 from olafswitch.p4runtime.agent import serve_devices
+
+SHELLS = {shell.name: shell for shell in (OPENNIC, CORUNDUM)}
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,10 @@ class Settings:
     build: Path
     """The folder of the plug-in that the card's bitstream was built from."""
     ports: Sequence[int]
-    """The front port number of each CMAC."""
+    """The front port numbers, in the box's order."""
     interface: str | None = None
     """The network interface of the card's function 0; without it there are no packet-ins and packet-outs."""
+    shell: str = OPENNIC.name
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class CardService:
                 open_host(settings.card, settings.interface),
                 settings.build,
                 settings.ports,
+                SHELLS[settings.shell],
             )
             stack.callback(self.card.close)
             agent = serve_devices(self.card.planes, address, tls, token)
@@ -94,7 +100,7 @@ class CardService:
         place = list(self._ports).index(number)
         with self.card.box_sequences:
             counted = self.card.registers.counters()
-        dropped = sum(counted[f"{cause}_port_{place}"] for cause in ("oversize", "malformed", "cut"))
+        dropped = sum(counted[f"{cause}_port_{place}"] for cause in ("oversize", "malformed", "cut", "full"))
         return CardPortStats(
             counted[f"in_port_{place}"],
             dropped,
@@ -120,7 +126,7 @@ class CardService:
             "build_id": self.card.build_id,
             "answers": health.answering,
             "problems": [vars(problem) for problem in health.problems],
-            "links": [asdict(link) for link in health.links],
+            "links": [vars(link) for link in health.links],
         }
 
 

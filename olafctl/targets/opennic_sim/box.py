@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from olafctl import paths
 from olafctl.queue import verilog as queue_verilog
@@ -19,10 +20,12 @@ from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.verilog.module import Module
 from olafswitch.simulation import verilate
-from olafswitch.simulation.bench import Bench, Signals, Sink, Source
+from olafswitch.simulation.bench import Bench, Received, Signals, Sink, Source
 
-_NATIVE = Path(__file__).parent / "native"
-_QUEUE_TIME = Path(queue_verilog.__file__).parent / "native" / "queue_time.h"
+BOX_TIME = (
+    Path(__file__).parent / "native" / "box_time.cpp",
+    Path(queue_verilog.__file__).parent / "native" / "queue_time.h",
+)
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
 """ps; the first clock is the one that cycles are counted in."""
 _SIDEBAND = (("tuser_size", 16), ("tuser_src", 16), ("tuser_dst", 16))
@@ -37,7 +40,43 @@ class Around:
     included: Sequence[Path] = ()
     """What the sources include."""
     defines: Sequence[str] = ()
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    native: Sequence[Path] = ()
+    """C++ for the queue's time (native/box_time.cpp); without, only cycles let it pass."""
+
+
+class Inward(Protocol):
+    """Where frames go in."""
+
+    @property
+    def pending(self) -> int:
+        """Beats still to be taken."""
+
+    @property
+    def beats(self) -> int:
+        """Beats that have passed."""
+
+    def send(self, frame: bytes, user: Sequence[int] = ()) -> None:
+        """Queue a whole frame."""
+
+
+class Outward(Protocol):
+    """Where frames leave."""
+
+    @property
+    def beats(self) -> int:
+        """Beats that have passed."""
+
+    def frames(self) -> Sequence[Received]:
+        """Return all whole frames since the last call."""
+
+
+class RegisterAccess(Protocol):
+    """What reads and writes the box's registers, each answering with a response of AXI4-Lite."""
+
+    def read(self, address: int) -> tuple[int, int]: ...
+
+    def write(self, address: int, data: int) -> int: ...
 
 
 class Box:
@@ -45,7 +84,7 @@ class Box:
 
     ``blocks`` are VNP4₁ and VNP4₂; ``periods`` are clocks' periods in ps where they differ from PERIODS. With
     RTL ``around`` it, a subclass has :meth:`connect` and :meth:`power_up` of its own, and where these
-    differ clocks and a register port.
+    differ clocks and registers.
     """
 
     clocks: Mapping[str, int] = PERIODS
@@ -66,14 +105,14 @@ class Box:
         )
         self.bench = bench
         self._indices = queue.indices
-        for name in () if around else ("box_quiet", "box_skip"):
+        for name in ("box_quiet", "box_skip") if around is None or around.native else ():
             function = getattr(bench.library, name)
             function.restype, function.argtypes = c.c_uint64, [c.c_void_p, c.c_uint32, c.c_uint64]
         self.power_up()
         self.rx: list[Source] = []
         self.tx: list[Sink] = []
-        self.h2c, self.c2h = self.connect(ports)
-        self.axil = bench.axil(*self.register_port)
+        self.connect(ports)
+        self.axil = self.open_registers()
         bases = {window.name: window.base for window in WINDOWS}
         self.registers = BoxRegisters(*self._open_window(bases["box"]))
         self.queue = QueueRegisters(*self._open_window(bases["queue"]))
@@ -83,14 +122,22 @@ class Box:
         }
         """Drivers of the tables of each block."""
 
-    def connect(self, ports: int) -> tuple[Source, Sink]:
-        """Fill ``rx`` and ``tx``, a stream for each port; the host's two streams."""
+    @property
+    def ends(self) -> Sequence[tuple[Inward, Outward]]:
+        """Return both ends of every front port, and last the host's."""
+        return [*zip(self.rx, self.tx, strict=True), (self.h2c, self.c2h)]
+
+    def open_registers(self) -> RegisterAccess:
+        """Return what reaches the box's registers."""
+        return self.bench.axil(*self.register_port)
+
+    def connect(self, ports: int) -> None:
+        """Fill ``rx`` and ``tx``, a stream for each port, ``h2c`` and ``c2h``, the host's."""
         bench = self.bench
         self.rx += [bench.source(_signals_of_lane("s_axis_rx", port)) for port in range(ports)]
         self.tx += [bench.sink(_signals_of_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
-        return bench.source(_signals_of_lane("s_axis_h2c", 0)), bench.sink(
-            _signals_of_lane("m_axis_c2h", 0, sideband=True)
-        )
+        self.h2c = bench.source(_signals_of_lane("s_axis_h2c", 0))
+        self.c2h = bench.sink(_signals_of_lane("m_axis_c2h", 0, sideband=True))
 
     def power_up(self) -> None:
         """Take everything out of reset."""
@@ -129,16 +176,20 @@ class Box:
 
     def settle(self, quiet: int = 1500, limit: int = 2_000_000) -> None:
         """Run until everything was sent in and nothing has left for ``quiet`` cycles."""
-        sources, sinks = [*self.rx, self.h2c], [*self.tx, self.c2h]
         before, still = -1, 0
         for _ in range(limit // 100):
             self.run_cycles(100)
-            passed = sum(end.beats for end in (*sources, *sinks))
-            still = still + 100 if passed == before and not any(source.pending for source in sources) else 0
+            passed = self.count_beats()
+            busy = passed != before or any(into.pending for into, _ in self.ends)
+            still = 0 if busy else still + 100
             before = passed
             if still >= quiet:
                 return
         raise OlafError(Problem(f"the box did not become idle within {limit} cycles"))
+
+    def count_beats(self) -> int:
+        """Count the beats that have passed at all ends."""
+        return sum(end.beats for pair in self.ends for end in pair)
 
     def close(self) -> None:
         """Free the model."""
@@ -182,14 +233,13 @@ def build_box(
         for path in more:
             path.write_text(files[path.name])
         if around is None:
-            parameters = {"PORTS": ports, "FUNCTIONS": 1}
-            native = [_NATIVE / "box_time.cpp", _QUEUE_TIME]
-            return build_rtl("olaf_box_250mhz", parameters, more, native, progress=progress)
+            parameters: dict[str, int | str] = {"PORTS": ports, "FUNCTIONS": 1}
+            return build_rtl("olaf_box_250mhz", parameters, more, BOX_TIME, progress=progress)
         return build_rtl(
             around.top,
             around.parameters,
             [*more, *around.sources],
-            (),
+            around.native,
             around.defines,
             progress,
             around.included,
@@ -204,7 +254,7 @@ def list_sources() -> list[Path]:
 
 def build_rtl(
     top: str,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     more: Sequence[Path] = (),
     native: Sequence[Path] = (),
     defines: Sequence[str] = (),

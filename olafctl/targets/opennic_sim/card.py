@@ -1,4 +1,4 @@
-"""A simulated card: the whole box in Verilator, hosts at its ports, BAR2 and the host function at sockets.
+"""A simulated card: the box in Verilator, hosts at its ports, its registers and the host function at sockets.
 
 Its clock runs while anything moves and during register accesses, some thousand times slower than a card's.
 While nothing moves in the queue, the queue's own clock keeps the wall's: what waits for its time (a rate, a
@@ -9,16 +9,19 @@ import json
 import math
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.bar import ALL_ONES, WRITE, Accesses
-from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
+from olafctl.targets.opennic.card import BAR_SOCKET, HOST_SOCKET, build_id_of
+from olafctl.targets.opennic.health import CMACS, OPENNIC, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST, TABLES
-from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
-from olafctl.targets.opennic_sim.box import Box
+from olafctl.targets.opennic.registers import BOX_BYTES, BY_NAME
+from olafctl.targets.opennic.shell import Shell
+from olafctl.targets.opennic_sim.box import Box, Inward, Outward
 from olafctl.targets.opennic_sim.front import Front, Segment, wait_readable
 from olafctl.wire.geometry import Geometry
 from olafswitch.p4.verilog.module import Module
@@ -32,7 +35,12 @@ _ROOM = 4096
 """Beats that wait at an input before the card stops reading its port."""
 _IDLE_CYCLES = 60 * CLOCK_HZ
 _PCAP_SECONDS = 0.002
-_BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
+_BUILD_ID = BY_NAME["build_id"].offset
+
+
+def queue_of(build: Path) -> Geometry:
+    """Return OlafQueue's parameters in the build in the folder ``build``."""
+    return Geometry(**json.loads((build / MANIFEST).read_text())["queue"])
 
 
 def blocks_of(build: Path) -> Mapping[int, Module]:
@@ -47,20 +55,48 @@ def blocks_of(build: Path) -> Mapping[int, Module]:
     }
 
 
+class Simulation(Protocol):
+    """A card's RTL, and the shell that it is in."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def box(self) -> Box: ...
+
+    def access(self, kind: int, address: int, value: int) -> int:
+        """One access to what is not the box."""
+
+
+class OpennicSimulation:
+    """The box alone, with what the agent reads of OpenNIC's shell."""
+
+    shell = OPENNIC
+
+    def __init__(self, build: Path, ports: int) -> None:
+        """Raises OlafError."""
+        self.box = Box(queue_of(build), blocks_of(build), ports=ports)
+        self._registers: dict[int, int] = {0: 0x20260101}
+        for base in CMACS[:ports]:
+            self._registers.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
+
+    def access(self, kind: int, address: int, value: int) -> int:
+        """One access to the shell; what nothing answers reads all ones, as over PCI Express."""
+        if kind == WRITE:
+            self._registers[address] = value
+        return self._registers.get(address, ALL_ONES)
+
+
 class SimulatedCard:
     """The card that runs the build in a plug-in's folder."""
 
-    def __init__(self, build: Path, fronts: Sequence[Front], state: Path) -> None:
-        """``fronts`` are the CMACs' ends; the sockets are made in ``state``. Raises OlafError."""
-        manifest = json.loads((build / MANIFEST).read_text())
-        self._build_id = int(manifest["build_id"], 16)
-        self._box = Box(Geometry(**manifest["queue"]), blocks_of(build), ports=len(fronts))
+    def __init__(self, simulation: Simulation, build: Path, fronts: Sequence[Front], state: Path) -> None:
+        """``fronts`` are the front ports' ends; the sockets are made in ``state``. Raises OlafError."""
+        self._build_id = int(build_id_of(build), 16)
+        self._simulation, self._box = simulation, simulation.box
         self._fronts = fronts
-        self._host = Segment(state / "host.sock")
-        self._accesses = Accesses(unix.listen_at(state / "bar.sock", socket.SOCK_STREAM))
-        self._other: dict[int, int] = {0: 0x20260101}
-        for base in CMACS[: len(fronts)]:
-            self._other.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
+        self._host = Segment(state / HOST_SOCKET)
+        self._accesses = Accesses(unix.listen_at(state / BAR_SOCKET, socket.SOCK_STREAM))
         self._moving, self._still = False, 0
         self._began = time.monotonic()
         self._skipped = -self._box.bench.cycles()
@@ -86,10 +122,10 @@ class SimulatedCard:
             if not self._moving and self._keep_time() > 0:
                 continue
             self._moving = True
-            before = self._count_beats()
+            before = self._box.count_beats()
             self._box.run_cycles(_SLICE)
             self._hand_out()
-            self._still = self._still + _SLICE if self._count_beats() == before else 0
+            self._still = self._still + _SLICE if self._box.count_beats() == before else 0
             if self._still >= _QUIET:
                 self._moving, self._still = self._box.quiet(1) == 0, 0
 
@@ -105,25 +141,23 @@ class SimulatedCard:
         self._box.close()
 
     def access(self, kind: int, offset: int, value: int) -> int:
-        """One access to BAR2; what nothing answers reads all ones, as over PCI Express."""
-        if not BOX_BASE <= offset < BOX_BASE + BOX_BYTES:
-            if kind == WRITE:
-                self._other[offset] = value
-            return self._other.get(offset, ALL_ONES)
+        """One access to the card's registers."""
+        place = offset - self._simulation.shell.box
+        if not 0 <= place < BOX_BYTES:
+            return self._simulation.access(kind, offset, value)
         self._keep_time()
         if kind == WRITE:
             self._moving, self._still = True, 0
-            self._box.axil.write(offset - BOX_BASE, value)
+            self._box.axil.write(place, value)
             return 0
-        if offset == _BUILD_ID:  # as if the bitstream had been built with it
+        if place == _BUILD_ID:  # as if the bitstream had been built with it
             return self._build_id
-        read, response = self._box.axil.read(offset - BOX_BASE)
+        read, response = self._box.axil.read(place)
         return ALL_ONES if response else read
 
     def _take_in(self) -> bool:
         came = False
-        sources = (*self._box.rx, self._box.h2c)
-        for front, source in zip((*self._fronts, self._host), sources, strict=True):
+        for front, (source, _) in self._pair_ends():
             if source.pending >= _ROOM:
                 continue
             for frame in front.receive():
@@ -132,14 +166,15 @@ class SimulatedCard:
         return came
 
     def _hand_out(self) -> None:
-        sinks = (*self._box.tx, self._box.c2h)
-        for front, sink in zip((*self._fronts, self._host), sinks, strict=True):
+        for front, (_, sink) in self._pair_ends():
             for frame in sink.frames():
                 self.lost += not front.send(frame.data)
 
-    def _count_beats(self) -> int:
-        box = self._box
-        return sum(end.beats for end in (*box.rx, box.h2c, *box.tx, box.c2h))
+    def _pair_ends(self) -> Iterator[tuple[Front, tuple[Inward, Outward]]]:
+        """Yield each front port and the host with its ends; a box may have a port more than the testbed."""
+        *ports, host = self._box.ends
+        yield from zip(self._fronts, ports, strict=False)
+        yield self._host, host
 
     def _keep_time(self) -> float:
         """Bring a queue in which nothing moves up to the wall's clock; seconds until something can happen."""

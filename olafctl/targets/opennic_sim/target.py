@@ -12,6 +12,7 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic import registers
+from olafctl.targets.opennic.health import OPENNIC
 from olafctl.targets.opennic.process import undo_deployment, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, list_devices
@@ -30,6 +31,8 @@ class OpennicSim:
     """See :class:`olafctl.targets.interface.Target`."""
 
     name = "opennic-sim"
+    shell = OPENNIC
+    process = "olafctl.targets.opennic_sim.process"
 
     def missing(self) -> Sequence[str]:
         """The C++ compiler, when it does not run."""
@@ -39,15 +42,14 @@ class OpennicSim:
         """The plug-in, and the Verilated box with both programs as Verilog. Raises OlafError."""
         made = builds.make_plugin(testbed)
 
-        def everything(folder: Path) -> None:
-            made.write(folder)
-            box.build_box(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
-
-        parts = [str(toolchain.cxx()), str(len(testbed.ports))]
-        files = [part for item in sorted(made.files.items()) for part in item]
-        key = cache.digest([*parts, *files])
-        folder, fresh = cache.build_once(self.name, key, everything)
+        key = cache.digest(part for item in sorted(made.files.items()) for part in item)
+        folder, fresh = cache.build_once(self.name, key, made.write)
+        self.simulate(testbed, folder, progress)
         return Build(folder, folder.name, fresh)
+
+    def simulate(self, testbed: Testbed, folder: Path, progress: Progress) -> None:
+        """Build the RTL of the plug-in in ``folder``. Raises OlafError."""
+        box.build_box(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """More ports than a box can have, and front ports that cannot be made."""
@@ -63,13 +65,11 @@ class OpennicSim:
         ports = front_ports.plan_ports(testbed, state, progress)
         numbers = [port.number for port in ports]
         recorded = Deployment(self.name, ports, list_devices(build.folder, ""), [], [])
-        settings = Settings(str(state.resolve()), build.folder, numbers)
+        settings = Settings(str(state.resolve()), build.folder, numbers, shell=self.shell.name)
         with deployment.start_engine(state, recorded, progress):
             write_settings(state, settings)
             progress("starting the simulated card")
-            queue_process.start_process(
-                "olafctl.targets.opennic_sim.process", state, _CARD_LOG, _START_SECONDS
-            )
+            queue_process.start_process(self.process, state, _CARD_LOG, _START_SECONDS)
             progress("starting its agent")
             queue_process.start_process("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
