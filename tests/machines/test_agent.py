@@ -15,6 +15,8 @@ from olafctl.machines.client import MachineAgent, Unreachable
 from olafctl.testbed.model import TestbedMachine
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.protocol import METHODS
+from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 from olaftest.daemon.machines import client_folder
 from tests.testbed.test_machines import TREE
 
@@ -112,8 +114,8 @@ def test_another_version_starts_nothing(server: Server) -> None:
         calling.call("Start", testbed=BED, machine="m1")
 
 
-def _code_of(calling: MachineAgent, name: str, *requests: bytes) -> grpc.StatusCode:
-    stream = calling._channel.stream_stream(f"/{SERVICE}/{name}")(
+def _code_of(calling: MachineAgent, name: str, *requests: bytes, service: str = SERVICE) -> grpc.StatusCode:
+    stream = calling._channel.stream_stream(f"/{service}/{name}")(
         iter(requests), metadata=calling._metadata, timeout=30
     )
     try:
@@ -141,6 +143,24 @@ def test_requests_that_make_no_sense_are_refused_in_words(
     too_long = _code_of(calling, name, b"x" * (calls.LONGEST + 1))
     assert too_long in words | {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.CANCELLED}
     assert calling.call("Find") is None
+
+
+@pytest.mark.parametrize("device", [None, "", "x", "1e3", "-1", "9" * 5000])
+def test_a_call_that_names_no_device_is_one_line_of_the_log(
+    server: Server, device: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    calling = agent_of(server)
+    if device is not None:
+        calling._metadata = (*calling._metadata, (calls.DEVICE, device))
+    caplog.set_level("INFO")
+    for method in METHODS:
+        assert _code_of(calling, method, b"", service=P4RUNTIME) in (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            grpc.StatusCode.FAILED_PRECONDITION,
+        )
+    said = [record for record in caplog.records if record.name.startswith("olafctl")]
+    assert not any(record.exc_info or "\n" in record.getMessage() for record in said)
+    assert len({record.getMessage() for record in said}) in (0, len(METHODS))
 
 
 def test_a_reader_with_many_streams_silences_nobody(
