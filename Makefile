@@ -108,7 +108,7 @@ $(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml testkit/p
 $(ALL)/.made: setup.cfg switch/pyproject.toml testkit/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e ./testkit -e './lab[train,atari,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e ./testkit -e './lab[train,atari,ray,ns3,synth,docs]' -e './sdk[examples,remote,zstd]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q --no-compile -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 from olafctl.wire.layouts import HeaderLayout, LayoutField
 
-Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY DEFLATED")
+Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY DEFLATED ZSTD")
 Codec.__doc__ = "How a DELTA frame's payload says what it changes."
 
 PARITY_FRAMES = 64
@@ -35,9 +35,9 @@ DELTA = HeaderLayout(
         LayoutField("base", 32, "version that it begins at; 0: at any, all elements are in it"),
         LayoutField("frames", 32, "in this issue of this shard; the last one is the manifest"),
         LayoutField("first", 64, "number of the payload's first element, among the shard's of this width"),
-        LayoutField("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity, 7 deflated"),
+        LayoutField("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity, 7 deflated, 8 zstd"),
         LayoutField("width", 8, "bytes of an element"),
-        LayoutField("n", 16, "elements in the payload"),
+        LayoutField("n", 16, "elements in the payload; 0: it is a piece of a stream, as is ``first``"),
         LayoutField(
             "crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"
         ),
@@ -70,7 +70,7 @@ WANT = HeaderLayout(
     "How a player stands, once a second and when frames are missing; `count` ranges of them follow",
     (
         LayoutField("action", 8, "15"),
-        LayoutField("shard", 8, "that this is about"),
+        LayoutField("decodes", 8, "codecs from 8 on that the player has, a bit each: 1 zstd"),
         LayoutField("count", 16, "ranges that follow; 0: nothing is missing"),
         _LINE,
         LayoutField("have", 32, "version that was checked last; 0: none"),

@@ -121,6 +121,7 @@ class Codec(IntEnum):
     MANIFEST = 5
     PARITY = 6
     DEFLATED = 7
+    ZSTD = 8
 
 
 @dataclass
@@ -451,7 +452,7 @@ class Want(Header):
 
     _form = struct.Struct(">BBHIIIIIII16s")
     action: int
-    shard: int
+    decodes: int
     count: int
     line: int
     have: int

@@ -98,8 +98,7 @@ def encode_ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
 
 def encode_all(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
     """Encode every element from ``start`` on, by a byte where it moved by less than 128 (codec all)."""
-    short = short_steps(old, new)
-    far = short == _ABSOLUTE
+    short, far = short_steps(old, new)
     for first, stop in _cuts(1 + new.itemsize * far.astype(np.int64), room):
         values = new[first:stop][far[first:stop]]
         yield Part(Codec.ALL, start + first, stop - first, short[first:stop].tobytes() + values.tobytes())
@@ -107,8 +106,7 @@ def encode_all(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part
 
 def encode_deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
     """Encode as ``encode_all``, with the bytes under a Huffman code of each frame (codec deflated)."""
-    short = short_steps(old, new)
-    far = short == _ABSOLUTE
+    short, far = short_steps(old, new)
     first, each, sized = 0, min(2 * room, MOST), False
     while first < len(new):
         stop = min(first + each, len(new))
@@ -126,12 +124,14 @@ def encode_deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator
             first = stop
 
 
-def short_steps(old: Bits, new: Bits) -> npt.NDArray[np.int8]:
-    """Return the steps from old to new bit patterns as bytes; -128 for those beyond a byte."""
+def short_steps(old: Bits, new: Bits) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+    """Return the steps from old to new bit patterns as bytes, -128 for those beyond a byte, and which these
+    are."""
     steps = (new - old).view(f"<i{new.itemsize}")
-    if new.itemsize == 1:
-        return steps
-    return np.where((steps > _ABSOLUTE) & (steps < -_ABSOLUTE), steps, _ABSOLUTE).astype(np.int8)
+    if new.itemsize > 1:
+        near = (steps > _ABSOLUTE) & (steps < -_ABSOLUTE)
+        steps = np.where(near, steps, _ABSOLUTE).astype(np.int8)
+    return steps, steps == _ABSOLUTE
 
 
 def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryview, length: int) -> Patch:
@@ -143,16 +143,7 @@ def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryvi
     if codec == Codec.FULL:
         return Patch(slice(first, first + n), reader.take(kind, n), False)
     if codec in (Codec.ALL, Codec.DEFLATED):
-        if codec == Codec.DEFLATED:
-            reader = _Reader(_inflated(payload, n))
-        short = reader.take(np.dtype(np.int8), n)
-        far = short == _ABSOLUTE
-        steps = short.astype(f"<i{width}").view(kind)
-        if not far.any():
-            return Patch(slice(first, first + n), steps, True)
-        # One kind of patch for both: elements that did not stay near carry their own value.
-        values = reader.take(kind, int(np.count_nonzero(far)))
-        return _Mixed(slice(first, first + n), steps, True, np.flatnonzero(far), values)
+        return decode_steps(first, n, width, _inflated(payload, n) if codec == Codec.DEFLATED else payload)
     if codec not in (Codec.SET, Codec.ULP):
         raise BadFrame(f"codec {codec} does not exist")
     where = first + _ungapped(reader, n)
@@ -167,6 +158,18 @@ def decode_payload(codec: int, first: int, n: int, width: int, payload: memoryvi
         if count := int(np.count_nonzero(chosen)):
             steps[chosen] = reader.take(stored, count).astype(f"<i{width}").view(kind)
     return Patch(where, steps, True)
+
+
+def decode_steps(first: int, n: int, width: int, data: memoryview) -> Patch:
+    """Decode steps that are a byte each, and after them the elements that moved by more. Raises BadFrame."""
+    reader, kind = _Reader(data), unsigned_type(width)
+    short = reader.take(np.dtype(np.int8), n)
+    far = short == _ABSOLUTE
+    steps = short.astype(f"<i{width}").view(kind)
+    if not far.any():
+        return Patch(slice(first, first + n), steps, True)
+    values = reader.take(kind, int(np.count_nonzero(far)))
+    return _Mixed(slice(first, first + n), steps, True, np.flatnonzero(far), values)
 
 
 def _inflated(payload: memoryview, n: int) -> memoryview:

@@ -7,7 +7,6 @@ threads where there are several processors, so that no more than a block's inter
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,7 +15,9 @@ from typing import Callable, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from olaf.weights import codecs
+from olaf.transport.wire import Codec
+from olaf.weights import codecs, streams
+from olaf.weights.choice import THREADS, Choice, WayDown, encode_block
 from olaf.weights.codecs import Digest, Index, Part
 from olaf.weights.tensors import Layout, State
 
@@ -26,7 +27,6 @@ _DROPPED = 127
 """Versions by which the origin moves when it must."""
 _BLOCK = 1 << 18
 """Elements that are compared and encoded at a time."""
-_THREADS = min(4, os.cpu_count() or 1)
 _HEAD = 80
 """Bytes that the code lengths of a deflated frame take."""
 
@@ -60,7 +60,8 @@ class History:
         """How many elements the newest version moved by each step, by width."""
         self._before: State = {}
         """The version before the newest one, until its delta was made."""
-        self._pool = ThreadPoolExecutor(_THREADS, "olaf")
+        self._choice = Choice()
+        self._pool = ThreadPoolExecutor(THREADS, "olaf")
 
     def close(self) -> None:
         """End the threads."""
@@ -83,12 +84,19 @@ class History:
             self._before, self._state, self.version = self._state, state, version
         self.digest = sum(map(sum, self._sums.values())) % 2**64
 
-    def encode_delta(self, room: int) -> Parts:
-        """Yield what leads from the version before the newest one to it, by the codec that takes least."""
+    def encode_delta(self, room: int, link: WayDown) -> Parts:
+        """Yield what leads from the version before the newest one to it, by the codec that suits the link."""
         for width, steps in self._steps.items():
-            encode = self._least(width, steps, room)
-            for parts in self._mapped(self._state[width], encode) if encode else ():
-                yield from ((width, part) for part in parts)
+            new, old = self._state[width], self._before[width]
+            if not (sizes := _foresee_sizes(steps, len(new), width, room)):
+                continue
+            codec = self._choice.choose_codec(sizes, old, new, room, link)
+            if codec == Codec.ZSTD:
+                packed = self._mapped(new, partial(_pack, old, new))
+                yield from ((width, part) for part in streams.cut_stream(packed, room))
+                continue
+            encode = partial(_encode, codec, old, new, room)
+            yield from ((width, part) for parts in self._mapped(new, encode) for part in parts)
         self._steps, self._before = {}, {}
 
     def encode_since(self, base: int, room: int) -> Parts:
@@ -124,41 +132,11 @@ class History:
             return _Change(_counted(np.zeros(0, np.int8), len(now)), digest)
         self._changed[width][block][differ] = version - self.oldest
         if 2 * count > len(now):
-            return _Change(_counted(codecs.short_steps(old, now), 0), self._summed(width, new, block))
+            return _Change(_counted(codecs.short_steps(old, now)[0], 0), self._summed(width, new, block))
         where = np.flatnonzero(differ)
         before, after = old[where], now[where]
         digest += self._digest.sum_change(where, before, after, start)
-        return _Change(_counted(codecs.short_steps(before, after), len(now) - count), digest)
-
-    def _least(
-        self, width: int, steps: npt.NDArray[np.int64], room: int
-    ) -> Callable[[slice], list[Part]] | None:
-        """Return the encoder of a block, by the codec that takes the fewest bytes; None where nothing
-        changed."""
-        new, old = self._state[width], self._before[width]
-        count, far = int(steps.sum() - steps[0]), int(steps[128])
-        if not count:
-            return None
-        share = steps[steps > 0] / len(new)
-        entropy = float(-(share * np.log2(share)).sum()) / 8
-        sizes = {
-            "ulp": 1.25 * count + (count - steps[1] - steps[255] - far) + width * far,
-            "all": len(new) + width * far,
-            "deflated": 1.02 * max(entropy, 1 / 8) * len(new) * (1 + _HEAD / room) + width * far,
-            "full": len(new) * width,
-        }
-        least = min(sizes, key=lambda name: sizes[name])
-        if least == "full":
-            return lambda block: list(codecs.encode_full(new[block], room, block.start))
-        if least == "ulp":
-
-            def encode(block: slice) -> list[Part]:
-                where = _found(old[block] != new[block], block)
-                return list(codecs.encode_ulps(where, new[where] - old[where], room)) if len(where) else []
-
-            return encode
-        encoder = codecs.encode_all if least == "all" else codecs.encode_deflated
-        return lambda block: list(encoder(old[block], new[block], room, block.start))
+        return _Change(_counted(codecs.short_steps(before, after)[0], len(now) - count), digest)
 
     def _mapped(self, bits: npt.NDArray[np.generic], work: Callable[[slice], T]) -> list[T]:
         """Do this work on all blocks of an array, in their order."""
@@ -172,6 +150,31 @@ class History:
             np.maximum(changed, most, out=changed)
             changed -= most
         self.oldest += versions
+
+
+def _foresee_sizes(steps: npt.NDArray[np.int64], elements: int, width: int, room: int) -> dict[Codec, float]:
+    """Return the bytes of each codec, by how many elements move by each step; none if nothing changed."""
+    count, far = int(steps.sum() - steps[0]), int(steps[128])
+    if not count:
+        return {}
+    share = steps[steps > 0] / elements
+    entropy = float(-(share * np.log2(share)).sum()) / 8
+    return {
+        Codec.ULP: 1.25 * count + (count - steps[1] - steps[255] - far) + width * far,
+        Codec.ALL: elements + width * far,
+        Codec.DEFLATED: 1.02 * max(entropy, 1 / 8) * elements * (1 + _HEAD / room) + width * far,
+        Codec.FULL: elements * width,
+    }
+
+
+def _encode(codec: Codec, old: codecs.Bits, new: codecs.Bits, room: int, block: slice) -> list[Part]:
+    """Encode a block."""
+    return encode_block(codec, old[block], new[block], room, block.start)
+
+
+def _pack(old: codecs.Bits, new: codecs.Bits, block: slice) -> bytes:
+    """Encode a block for a stream."""
+    return streams.pack_block(old[block], new[block])
 
 
 def _found(marks: npt.NDArray[np.bool_], block: slice) -> Index:

@@ -8,14 +8,15 @@ whole.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count as counting
 
 import numpy as np
 
 from olaf.transport.wire import PARITY_FRAMES, Codec, Manifest
-from olaf.weights import codecs
-from olaf.weights.codecs import BadFrame, Bits, Digest, Index
+from olaf.weights import codecs, streams
+from olaf.weights.codecs import BadFrame, Bits, Digest, Index, Patch
 from olaf.weights.issues import Frame, repair_frame
 from olaf.weights.models import Adopted
 from olaf.weights.tensors import Layout, State
@@ -24,6 +25,8 @@ _MOST_STAGED = 16
 """Issues under way; what comes on top replaces the oldest one."""
 _MOST_RANGES = 150
 _SERIAL = 1 << 31
+_EXACT = (Codec.ULP, Codec.ALL, Codec.DEFLATED, Codec.ZSTD)
+"""Codecs of steps, which lead on from one version alone."""
 
 Undo = list[tuple[int, "Index | slice", Bits]]
 
@@ -41,6 +44,8 @@ class Staged:
     due: float = float("inf")
     """When the player requests its missing frames."""
     tries: int = 0
+    readable: bool = True
+    """Whether this machine has the library that its codec needs."""
     ended: bool = False
     """Whether its last frame, or one of a later issue, has come: what is missing now was lost."""
 
@@ -52,12 +57,12 @@ class Staged:
     @property
     def exact(self) -> bool:
         """Whether it applies to its base alone."""
-        return any(
-            frame.delta.codec in (Codec.ULP, Codec.ALL, Codec.DEFLATED) for frame in self.frames.values()
-        )
+        return any(frame.delta.codec in _EXACT for frame in self.frames.values())
 
     def applies(self, have: int) -> bool:
         """Return whether this issue leads on from version ``have``."""
+        if not self.readable:
+            return False
         if self.base == 0 or self.base == have:
             return True
         return not self.exact and 0 < self.base < have < self.version
@@ -136,6 +141,8 @@ class Inbox:
         self.staged: dict[tuple[int, int], Staged] = {}
         self.counts: Counter[str] = Counter()
         """What was refused, by reason, and what was committed."""
+        self.decodes = streams.DECODES
+        """Codecs that it has beside those that everyone has, as messages tell them."""
         self.broken = False
         """Whether only the whole helps."""
         self.dirty = {width: np.zeros(0, np.bool_) for width in layout.counts}
@@ -204,6 +211,10 @@ class Inbox:
             if len(self.staged) >= _MOST_STAGED:
                 del self.staged[min(self.staged)]
             staged = self.staged[key] = Staged(delta.version, delta.base, delta.frames)
+        if delta.codec == Codec.ZSTD and not self.decodes:
+            staged.readable = False
+            self.counts["zstd"] += 1
+            return None
         if delta.frames != staged.count or not staged.put(frame):
             self.counts["doubled"] += 1
             return None
@@ -299,29 +310,40 @@ class Inbox:
         total = self._sum
         deltas = [staged.frames[number].delta for number in range(staged.count - 1)]
         runs = sum(delta.n for delta in deltas if delta.codec not in (Codec.ULP, Codec.SET))
-        dense = not staged.base or 2 * runs > sum(map(len, state.values()))
-        for number in range(staged.count - 1):
-            frame = staged.frames[number]
-            delta = frame.delta
-            bits = state.get(delta.width)
-            if bits is None:
-                raise BadFrame(f"the model has no elements of {delta.width} bytes")
-            patch = codecs.decode_payload(
-                delta.codec, delta.first, delta.n, delta.width, frame.payload, len(bits)
-            )
+        streamed = any(delta.codec == Codec.ZSTD for delta in deltas)
+        dense = not staged.base or streamed or 2 * runs > sum(map(len, state.values()))
+        for width, patch in self._decoded(staged):
+            bits = state[width]
             if not staged.base:
                 bits[patch.where] = patch.apply_to(bits[patch.where])
                 continue
             old = bits[patch.where].copy()
             new = patch.apply_to(old)
-            undo.append((delta.width, patch.where, old))
+            undo.append((width, patch.where, old))
             bits[patch.where] = new
             if not dense:
-                total += self._digest.sum_change(
-                    patch.where, old, new, self._layout.first_element(delta.width)
-                )
-            self._touched(delta.width, patch.where)
+                total += self._digest.sum_change(patch.where, old, new, self._layout.first_element(width))
+            self._touched(width, patch.where)
         return self._total(state) if dense else total % 2**64
+
+    def _decoded(self, staged: Staged) -> Iterator[tuple[int, Patch]]:
+        """Yield widths and patches. Raises BadFrame."""
+        pieces: dict[int, list[memoryview]] = {}
+        for number in range(staged.count - 1):
+            frame = staged.frames[number]
+            delta, length = frame.delta, self._layout.counts.get(frame.delta.width)
+            if length is None:
+                raise BadFrame(f"the model has no elements of {delta.width} bytes")
+            if delta.codec == Codec.ZSTD:
+                pieces.setdefault(delta.width, []).append(frame.payload)
+            else:
+                found = codecs.decode_payload(
+                    delta.codec, delta.first, delta.n, delta.width, frame.payload, length
+                )
+                yield delta.width, found
+        for width, payloads in pieces.items():
+            for patch in streams.decode_stream(payloads, width, self._layout.counts[width]):
+                yield width, patch
 
     def _touched(self, width: int, where: Index | slice) -> None:
         starts = self._starts[width]

@@ -78,6 +78,8 @@ class Issue:
         self.version, self.base = stamp.version, stamp.base
         contents = list(between(parts))
         self.count = len(contents) + 1
+        self.streamed = any(part.codec == wire.Codec.ZSTD for _, part in contents)
+        """Whether only players with zstd read it."""
         shortest = HEADERS + manifest_bytes(layout)
         self.size = max([shortest, *(HEADERS + len(part.payload) for _, part in contents)])
         self._data = bytearray((self.count - 1) * self.size)

@@ -8,9 +8,11 @@ import hmac
 import ipaddress
 import os
 import struct
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from olaf.errors import BadAddress
 from olaf.transport import wire
 from olaf.transport.address import Cluster
 from olaf.transport.membership import Membership, key_of
@@ -20,6 +22,8 @@ from olaf.transport.udp import UdpPort, open_port
 _JOIN_SECONDS = 10.0
 LEAST_MTU = 256
 """Bytes of an IP packet that a manifest fits."""
+_newest_line = 0
+_lines = threading.Lock()
 MOST_RANGES = 150
 """Ranges in one message: it fits an MTU of 1500."""
 Ranges = list[tuple[int, int]]
@@ -103,6 +107,44 @@ def place_of(
         return Place(destination, secret, None, epoch)
     membership = Membership(port, destination, 0, role, secret)
     return Place(membership.admit(_JOIN_SECONDS).server, secret, membership)
+
+
+def control_of(destination: Address | Cluster) -> Address:
+    """Return the address that answers for a destination."""
+    return destination.control if isinstance(destination, Cluster) else destination
+
+
+def open_publisher(
+    destination: Address | Cluster, local: str | None, key: str | None, epoch: int
+) -> tuple[UdpPort, Place]:
+    """Open the port that players are told, and join there. Raises BadAddress where ``local`` is another."""
+    wanted: str | None = local
+    while True:
+        port = open_member(wanted, destination)
+        try:
+            place = place_of(destination, key, wire.MemberRole.PARAMETER_SERVER, port, epoch)
+            own = port.reachable(control_of(destination))
+        except BaseException:
+            port.close()
+            raise
+        if not isinstance(destination, Cluster) or place.server in (own, None):
+            return port, place
+        port.close()
+        host, number = place.server
+        if local is not None or host != own[0] or wanted is not None:
+            raise BadAddress(
+                f"players of {destination.name} listen to {host}:{number} and this publisher is at "
+                f"{own[0]}:{own[1]}; start it there (OLAF_LOCAL or local={host}:{number})"
+            )
+        wanted = f"{host}:{number}"
+
+
+def next_line(wall: int) -> int:
+    """Number this run, later than every other one of this process."""
+    global _newest_line
+    with _lines:
+        _newest_line = max(wall // 100_000_000, _newest_line + 1)
+        return _newest_line % 2**32
 
 
 def pack_want(want: wire.Want, ranges: Iterable[tuple[int, int]], key: bytes, member: Address) -> bytes:

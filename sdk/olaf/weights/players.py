@@ -42,6 +42,8 @@ class Player:
     adopted: int = 0
     heard: float = 0.0
     """When, by the publisher's clock."""
+    zstd: bool = True
+    """Whether it decodes the codec of that name."""
     dead: bool = False
     slow: bool = False
     caught_up: float = float("-inf")
@@ -94,6 +96,9 @@ class Players:
         if player.dead:
             player.dead = False
             _LOG.warning("player %s is back", player.name)
+        if player.zstd and not want.decodes & 1:
+            _LOG.info("player %s has no zstd; versions for it take other codecs", player.name)
+        player.zstd = bool(want.decodes & 1)
         player.heard = now
         player.have = want.have if want.line == line else 0
         player.adopted = want.adopted if want.line == line else 0

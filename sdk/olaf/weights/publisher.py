@@ -16,18 +16,25 @@ from typing import Any, Callable
 
 import numpy as np
 
-from olaf.errors import BadAddress
 from olaf.transport import wire
-from olaf.transport.address import Cluster, parse
+from olaf.transport.address import parse
 from olaf.transport.membership import is_control
 from olaf.transport.port import Address, Port, Run
-from olaf.transport.udp import UdpPort
-from olaf.weights import issues
+from olaf.weights import issues, streams
+from olaf.weights.choice import WayDown
 from olaf.weights.codecs import Digest
 from olaf.weights.history import History
 from olaf.weights.issues import Issue, Parts, Stamp
 from olaf.weights.models import Source, model_of
-from olaf.weights.place import Place, Ranges, open_member, place_of, require_arguments, unpack_want
+from olaf.weights.place import (
+    Ranges,
+    control_of,
+    next_line,
+    open_publisher,
+    place_of,
+    require_arguments,
+    unpack_want,
+)
 from olaf.weights.players import Players
 from olaf.weights.sending import Lane, Sender, SentVersion
 from olaf.weights.tensors import State
@@ -124,16 +131,16 @@ class Publisher:
         own = port is None
         self._port: Port
         self._port, self._place = (
-            _join(destination, local, key, epoch)
+            open_publisher(destination, local, key, epoch)
             if port is None
             else (port, place_of(destination, key, wire.MemberRole.PARAMETER_SERVER, port, epoch))
         )
-        host, number = self._port.reachable(_towards(destination))
+        host, number = self._port.reachable(control_of(destination))
         self.address = f"{host}:{number}"
         """As players reach it, where it did not join."""
-        self.line = _next_line(self._port.wall())
+        self.line = next_line(self._port.wall())
         """This publisher's run; no two are equal, and a version is known by its line and its number."""
-        self._room = issues.payload_room(mtu or self._port.mtu(_towards(destination)))
+        self._room = issues.payload_room(mtu or self._port.mtu(control_of(destination)))
         self._whole = whole
         self._history = History(self._model.layout, Digest(self._place.key))
         self._players = Players(max_lag)
@@ -195,10 +202,11 @@ class Publisher:
     @property
     def players(self) -> list[dict[str, Any]]:
         """Each player's address, the versions that it has and plays, how far it is behind, the age of what it
-        plays (s, or None), and whether it is slow or dead."""
+        plays (s, or None), whether it is slow or dead, and whether it decodes zstd."""
         return [
             {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._lag(one.have),
-             "age": self._players.age(one, self._port.now()), "slow": one.slow, "dead": one.dead}
+             "age": self._players.age(one, self._port.now()), "slow": one.slow, "dead": one.dead,
+             "zstd": one.zstd}
             for one in list(self._players.all.values())
         ]  # fmt: skip
 
@@ -398,7 +406,7 @@ class Publisher:
         base = self._history.version
         self._history.take_version(state, version)
         parts = (
-            self._history.encode_delta(self._room)
+            self._history.encode_delta(self._room, self._link())
             if base and not self._whole
             else self._history.encode_whole(self._room)
         )
@@ -414,6 +422,13 @@ class Publisher:
             self._sender.start_issue(issue)
         self._port.wake()
 
+    def _link(self) -> WayDown:
+        with self._port.lock:
+            players = self._players.alive
+            copies = 1 if self._sender.multicast else max(len(players), 1)
+            zstd = streams.HAS_ZSTD and all(player.zstd for player in players)
+            return WayDown(copies / self._sender.rate, zstd, timed=self._thread is not None)
+
     def _catch_up(self, behind: dict[Address, int]) -> None:
         """Make one issue for all players that are behind, and send the whole to those too far behind."""
         history = self._history
@@ -423,6 +438,9 @@ class Publisher:
             if not group or base >= history.version or not history.version:
                 continue
             issue = self._kept(history.version, base)
+            if issue is not None and issue.streamed and not all(self._players.all[s].zstd for s in group):
+                # What else leads from this base would be taken for that issue.
+                base, issue = 0, self._kept(history.version, 0)
             if issue is None:
                 parts = history.encode_since(base, self._room) if base else history.encode_whole(self._room)
                 issue = self._issue(base, self._port.wall() % 2**48, parts)
@@ -465,44 +483,3 @@ class Publisher:
                 break
             kept.insert(0, older)
         self._issues = kept
-
-
-def _towards(destination: Address | Cluster) -> Address:
-    return destination.control if isinstance(destination, Cluster) else destination
-
-
-_newest_line = 0
-_lines = threading.Lock()
-
-
-def _next_line(wall: int) -> int:
-    """Number this run, later than every other one of this process."""
-    global _newest_line
-    with _lines:
-        _newest_line = max(wall // 100_000_000, _newest_line + 1)
-        return _newest_line % 2**32
-
-
-def _join(
-    destination: Address | Cluster, local: str | None, key: str | None, epoch: int
-) -> tuple[UdpPort, Place]:
-    """Open the port that players are told, and join there. Raises BadAddress where ``local`` is another."""
-    wanted: str | None = local
-    while True:
-        port = open_member(wanted, destination)
-        try:
-            place = place_of(destination, key, wire.MemberRole.PARAMETER_SERVER, port, epoch)
-            own = port.reachable(_towards(destination))
-        except BaseException:
-            port.close()
-            raise
-        if not isinstance(destination, Cluster) or place.server in (own, None):
-            return port, place
-        port.close()
-        host, number = place.server
-        if local is not None or host != own[0] or wanted is not None:
-            raise BadAddress(
-                f"players of {destination.name} listen to {host}:{number} and this publisher is at "
-                f"{own[0]}:{own[1]}; start it there (OLAF_LOCAL or local={host}:{number})"
-            )
-        wanted = f"{host}:{number}"

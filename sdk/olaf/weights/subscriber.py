@@ -475,8 +475,8 @@ class Subscriber:
         inbox = self._inbox
         have = 0 if inbox.broken else inbox.have
         want = wire.Want(
-            wire.WANT_ACTION, 0, 0, inbox.line, have, self._installed, version, base, self._got, self._lost,
-            bytes(wire.MAC_BYTES),
+            wire.WANT_ACTION, inbox.decodes, 0, inbox.line, have, self._installed, version, base, self._got,
+            self._lost, bytes(wire.MAC_BYTES),
         )  # fmt: skip
         self._got = self._lost = 0
         self._port.send(self.publisher, pack_want(want, ranges, self._place.key, self._own))
