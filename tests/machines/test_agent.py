@@ -1,7 +1,7 @@
 """What an agent answers to callers of every kind, without any engine."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import grpc
@@ -114,9 +114,15 @@ def test_another_version_starts_nothing(server: Server) -> None:
         calling.call("Start", testbed=BED, machine="m1")
 
 
-def _code_of(calling: MachineAgent, name: str, *requests: bytes, service: str = SERVICE) -> grpc.StatusCode:
+def _code_of(
+    calling: MachineAgent,
+    name: str,
+    *requests: bytes,
+    service: str = SERVICE,
+    named: Iterable[tuple[str, str]] = (),
+) -> grpc.StatusCode:
     stream = calling._channel.stream_stream(f"/{service}/{name}")(
-        iter(requests), metadata=calling._metadata, timeout=30
+        iter(requests), metadata=[*calling._metadata, *named], timeout=30
     )
     try:
         list(stream)
@@ -150,11 +156,10 @@ def test_a_call_that_names_no_device_is_one_line_of_the_log(
     server: Server, device: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     calling = agent_of(server)
-    if device is not None:
-        calling._metadata = (*calling._metadata, (calls.DEVICE, device))
+    named = [] if device is None else [(calls.DEVICE, device)]
     caplog.set_level("INFO")
     for method in METHODS:
-        assert _code_of(calling, method, b"", service=P4RUNTIME) in (
+        assert _code_of(calling, method, b"", service=P4RUNTIME, named=named) in (
             grpc.StatusCode.INVALID_ARGUMENT,
             grpc.StatusCode.FAILED_PRECONDITION,
         )
