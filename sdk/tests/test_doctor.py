@@ -62,12 +62,18 @@ def test_without_a_program_at_the_server_it_says_so() -> None:
     assert "olafctl server" in found["server"]["remedy"]
 
 
-def test_where_nothing_comes_back_it_says_what_may_be_missing() -> None:
+@pytest.mark.parametrize(
+    "address, check, part, says",
+    [("", "server", "what", "nothing comes back"), ("olaf://lander@", "membership", "remedy", "daemon")],
+)
+def test_where_nothing_comes_back_it_says_what_may_be_missing(
+    address: str, check: str, part: str, says: str
+) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
-        code, found = examined(f"127.0.0.1:{silent.getsockname()[1]}", wait=0.4)
-    assert (code, found["server"]["verdict"]) == (1, "fault")
-    assert "nothing comes back" in found["server"]["what"]
+        code, found = examined(f"{address}127.0.0.1:{silent.getsockname()[1]}", wait=0.4)
+    assert (code, found[check]["verdict"]) == (1, "fault")
+    assert says in found[check][part]
 
 
 def test_a_server_without_weights_is_fine_but_cannot_acknowledge(server: str) -> None:
@@ -115,14 +121,6 @@ def test_an_examination_changes_no_weights(trained: str) -> None:
 def test_an_address_in_no_known_form_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["olaf://nowhere"]) == 2
     assert "names no cluster" in capsys.readouterr().err
-
-
-def test_a_cluster_whose_control_plane_is_silent() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
-        silent.bind(("127.0.0.1", 0))
-        code, found = examined(f"olaf://lander@127.0.0.1:{silent.getsockname()[1]}", wait=0.4)
-    assert (code, found["membership"]["verdict"]) == (1, "fault")
-    assert "daemon" in found["membership"]["remedy"]
 
 
 def test_a_policy_that_adds_all_steps_is_named(trained: str) -> None:
@@ -210,44 +208,44 @@ def test_a_ring_where_all_stand_still_is_stalled(
     assert what in found["what"] and remedy in found["remedy"]
 
 
-def test_a_learner_without_rows_starves(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    def goes_on() -> None:
+def learn_in_turn(head: Head) -> None:
+    if head.taken is None:
         head.play()
         head.take()
+    else:
         head.learn()
 
-    code, found = watched(head, monkeypatch, goes_on)
-    assert (code, found["verdict"]) == (0, "warning")
-    assert (
-        "the learner starves: it waited for rows 100% of 10 s; 200 rows/s of 1 of 2 actors" in found["what"]
-    )
-    assert "--actors" in found["remedy"]
 
-
-def test_actors_that_are_refused_wait_for_the_learner(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    def goes_on() -> None:
-        head.play()
-        head.play()
-        head.take()
-        head.learn()
-
-    code, found = watched(head, monkeypatch, goes_on)
-    assert (code, found["verdict"]) == (0, "warning")
-    assert "actors wait for the learner" in found["what"]
-    assert "rows were refused" in found["what"]
-
-
-def test_a_learner_that_learns_half_of_the_time_is_fine(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    def goes_on() -> None:
-        if head.taken is None:
-            head.play()
-            head.take()
-        else:
-            head.learn()
-
-    code, found = watched(head, monkeypatch, goes_on)
-    assert (code, found["verdict"]) == (0, "ok")
-    assert found["what"] == "100 rows/s of 1 of 2 actors; the learner waited 50% of 10 s"
+@pytest.mark.parametrize(
+    "steps, verdict, what, remedy",
+    [
+        (
+            [Head.play, Head.take, Head.learn],
+            "warning",
+            ["the learner starves: it waited for rows 100% of 10 s; 200 rows/s of 1 of 2 actors"],
+            "--actors",
+        ),
+        (
+            [Head.play, Head.play, Head.take, Head.learn],
+            "warning",
+            ["actors wait for the learner", "rows were refused"],
+            "",
+        ),
+        ([learn_in_turn], "ok", ["100 rows/s of 1 of 2 actors; the learner waited 50% of 10 s"], ""),
+    ],
+    ids=["without rows", "actors refused", "half of the time"],
+)
+def test_a_ring_in_use_shows_who_waits(
+    head: Head,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: list[Callable[[Head], None]],
+    verdict: str,
+    what: list[str],
+    remedy: str,
+) -> None:
+    code, found = watched(head, monkeypatch, lambda: [step(head) for step in steps])
+    assert (code, found["verdict"]) == (0, verdict)
+    assert all(part in found["what"] for part in what) and remedy in found["remedy"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="who has a ring in memory is known on Linux alone")

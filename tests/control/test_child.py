@@ -4,7 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -42,28 +45,30 @@ for number in range(30):
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
-    line = [sys.executable, "-c", PARENT, PUTS_BACK, str(tmp_path / "put-back")]
+@contextmanager
+def run_parent(file: Path, before: str = "") -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+    """Run a parent, whose child is ready; its output. In the end the child has put back what it changed."""
+    line = [sys.executable, "-c", f"{before}\n{PARENT}", PUTS_BACK, str(file)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"ready\n"
+        yield parent, parent.stdout
+    assert file.exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
+    with run_parent(tmp_path / "put-back") as (parent, _):
         parent.send_signal(how)
         if how is not signal.SIGINT:
             os.kill(parent.pid, signal.SIGHUP)
         assert parent.wait() == 130
-    assert (tmp_path / "put-back").exists()
 
 
 def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
-    line = [sys.executable, "-c", PARENT, PUTS_BACK, str(tmp_path / "put-back")]
-    with subprocess.Popen(line, stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == b"ready\n"
+    with run_parent(tmp_path / "put-back") as (parent, output):
         parent.kill()
-        # The child has the other end of this pipe until it has ended too.
-        parent.stdout.read()
-    assert (tmp_path / "put-back").exists()
+        output.read()  # the child has the other end of this pipe until it has ended too
 
 
 def test_its_code_is_returned() -> None:
@@ -78,11 +83,7 @@ def test_it_starts_beside_the_threads_of_grpc() -> None:
 
 def test_it_ends_though_we_were_started_deaf_to_interrupts(tmp_path: Path) -> None:
     # As a shell without job control starts what it runs in the background.
-    deaf = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PARENT}"
-    line = [sys.executable, "-c", deaf, PUTS_BACK, str(tmp_path / "put-back")]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == b"ready\n"
+    deaf = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    with run_parent(tmp_path / "put-back", deaf) as (parent, _):
         parent.send_signal(signal.SIGTERM)
         assert parent.wait() == 130
-    assert (tmp_path / "put-back").exists()

@@ -4,10 +4,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import grpc
 import pytest
 
 from olafctl.control import devices
@@ -20,21 +18,14 @@ from olafctl.membership.model import Cluster
 from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
-from olafctl.targets.interface import Running
 from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olafswitch.p4runtime.entities import Entity
-from olafswitch.p4runtime.failures import P4RuntimeFailed
-from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
-from olafswitch.p4runtime.session import Change
 from olaftest.daemon import etcd_server
 from olaftest.daemon.switch_pair import PairRegisters
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 from tests.daemon.worker import KEY, ScriptedWorker
-
-DEADLINE = 60.0
-"""Seconds after which something that must happen is taken not to."""
 
 TESTBED = """
 name: lab
@@ -152,30 +143,3 @@ def read_held(pair: DaemonPair) -> dict[str, DeviceState]:
     assert running is not None
     with devices.watch_devices(running) as sessions:
         return dict(devices.read_state(running, sessions, PipelineState()).devices)
-
-
-@contextmanager
-def watch_devices(running: Running) -> Iterator[devices.Sessions]:
-    """Sessions that only read, once BMv2 has forgotten who watched before."""
-    end = time.monotonic() + DEADLINE
-    with ExitStack() as stack:
-        sessions: devices.Sessions = {}
-        while not sessions:
-            try:
-                sessions = stack.enter_context(devices.watch_devices(running))
-            except P4RuntimeFailed as error:
-                assert "already exists" in str(error) and time.monotonic() < end
-        yield sessions
-
-
-def behind_its_back(running: Running, name: str, change: Change, entity: Entity) -> None:
-    """Write to a device as its primary controller, whose election id anyone can read."""
-    [device] = [each for each in running.devices if each.name == name]
-    with watch_devices(running) as sessions, grpc.insecure_channel(device.address) as channel:
-        session = sessions[name]
-        request = p4runtime_pb2.WriteRequest(device_id=device.device_id)
-        request.election_id.high = session.highest_election_id >> 64
-        request.election_id.low = session.highest_election_id & (1 << 64) - 1
-        encoded = p4runtime_pb2.Entity.FromString(session.encoded(entity))
-        request.updates.add(type=change.value, entity=encoded)
-        p4runtime_stub(channel).Write(request)

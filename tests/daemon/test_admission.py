@@ -16,7 +16,8 @@ from olafctl.testbed.model import Testbed
 from olafctl.verify.admission import ObjectiveBroken, Situation
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, Problem
-from tests.daemon.conftest import DEADLINE, TESTBED, lab, read_held
+from tests.daemon.conftest import TESTBED, lab, read_held
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 
 MS = 10**6

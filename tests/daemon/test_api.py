@@ -2,7 +2,6 @@
 
 import json
 import random
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -336,10 +335,3 @@ def test_without_a_daemon_the_verbs_say_how_to_start_it(run: Run, server: Server
     assert code == 1
     assert problem["what"] == "no daemon answers: No such file or directory"
     assert "olafctl daemon" in problem["remedy"]
-
-
-def test_a_taken_address_is_reported(controller: Controller) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(OlafError, match="cannot listen"):
-            Server(own_deployment(controller), address, token=TOKEN)

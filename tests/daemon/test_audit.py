@@ -16,7 +16,7 @@ from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate.audit import AuditLog, read_audit_log
 from olafswitch.errors import BadInput, OlafError
-from tests.daemon.conftest import DEADLINE
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.test_api import own_deployment
 
 

@@ -17,7 +17,8 @@ from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafswitch.p4runtime.session import Change
 from olaftest.daemon.daemon_process import wait_until
-from tests.daemon.conftest import behind_its_back, lab, read_held
+from tests.daemon.conftest import lab, read_held
+from tests.daemon.deployment import behind_its_back
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_controller import ASK, answer_of, join_worker
 

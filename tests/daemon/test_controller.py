@@ -20,7 +20,8 @@ from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from olaftest.daemon.daemon_process import wait_until
 from olaftest.daemon.switch_pair import PairRegisters
-from tests.daemon.conftest import DEADLINE, Started, lab, read_held
+from tests.daemon.conftest import Started, lab, read_held
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 
 ASK = Operations(make_ground(lab()))

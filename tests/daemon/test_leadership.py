@@ -24,7 +24,8 @@ from olafctl.membership.model import Cluster
 from olaftest.daemon import etcd_server
 from olaftest.daemon.daemon_process import wait_until
 from olaftest.daemon.relay import Relay
-from tests.daemon.conftest import DEADLINE, TESTBED, lab
+from tests.daemon.conftest import TESTBED, lab
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_api import own_deployment
 from tests.daemon.test_controller import ASK, answer_of, join_worker

@@ -9,7 +9,8 @@ from olafctl.membership.operations import MemberWish, Operations
 from olafctl.testbed.ground import make_ground
 from olafctl.wire.layouts import QUEUE_PORT, FrameType
 from olafctl.wire.scapy_layers import Olaf
-from tests.daemon.conftest import DEADLINE, lab
+from tests.daemon.conftest import lab
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_controller import answer_of
 from tests.daemon.worker import ScriptedWorker

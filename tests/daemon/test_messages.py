@@ -21,10 +21,11 @@ from olafctl.wire.layouts import QUEUE_PORT, TUSER, FrameKind, FrameType
 from olafctl.wire.modes import Mode
 from olafctl.wire.scapy_layers import Olaf
 from olaftest.daemon.switch_pair import PairRegisters
-from tests.daemon.conftest import DEADLINE, listen_for_messages, read_held
+from tests.daemon.conftest import listen_for_messages, read_held
+from tests.daemon.deployment import DEADLINE, SERVER
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_controller import ASK, answer_of
-from tests.daemon.worker import PS_MAC, ScriptedWorker
+from tests.daemon.worker import ScriptedWorker
 
 
 def test_a_worker_joins_is_recognised_and_leaves_nothing(
@@ -51,7 +52,7 @@ def test_an_ack_reaches_the_whole_cluster(workers: list[ScriptedWorker], pair: D
     for worker in workers:
         worker.join_cluster()
     queue = pair.host("vnp4_2", QUEUE_PORT)
-    frame = Ether(src=PS_MAC, dst=workers[0].mac) / IP(src="10.0.0.254", dst=workers[0].ip)
+    frame = Ether(src=SERVER[0], dst=workers[0].mac) / IP(src="10.0.0.254", dst=workers[0].ip)
     ack = bytes(
         frame / UDP(sport=20300, dport=41000, chksum=0) / Olaf(frame_type=FrameType.ACK, epoch=1, seq=9)
     )
@@ -67,17 +68,14 @@ def test_settings_reach_the_queue(workers: list[ScriptedWorker], registers: Pair
     worker.join_cluster()
     second.join_cluster()
     assert [each.threshold for each in registers.of_indices[:3]] == [2, 2, 1]
-    assert worker.ask_daemon(control.SET_H, ControlAction.SET_H, threshold=65535)["reason"] == Reason.FAILED
-    assert worker.ask_daemon(control.SET_H, ControlAction.SET_H, threshold=1)["threshold"] == 1
+    assert worker.ask_daemon(ControlAction.SET_H, threshold=65535)["reason"] == Reason.FAILED
+    assert worker.ask_daemon(ControlAction.SET_H, threshold=1)["threshold"] == 1
     assert [each.threshold for each in registers.of_indices[:3]] == [1, 1, 1]
     registers.commands.clear()
-    assert worker.ask_daemon(control.FBCAST, ControlAction.FBCAST, segment=1)["reason"] == Reason.OK
-    assert (
-        worker.ask_daemon(control.RESET, ControlAction.RESET, segment=control.ALL_SEGMENTS)["reason"]
-        == Reason.OK
-    )
+    assert worker.ask_daemon(ControlAction.FBCAST, segment=1)["reason"] == Reason.OK
+    assert worker.ask_daemon(ControlAction.RESET, segment=control.ALL_SEGMENTS)["reason"] == Reason.OK
     assert registers.commands == [(Command.FBCAST, 1, 1), (Command.RESET, 0, 1)]
-    assert worker.ask_daemon(control.RESET, ControlAction.RESET, segment=2)["reason"] == Reason.FAILED
+    assert worker.ask_daemon(ControlAction.RESET, segment=2)["reason"] == Reason.FAILED
 
 
 def test_halt_suspends_the_queue_and_informs_the_others(
@@ -86,11 +84,11 @@ def test_halt_suspends_the_queue_and_informs_the_others(
     for worker in workers:
         worker.join_cluster()
     first, second = workers
-    assert first.ask_daemon(control.HALT, ControlAction.HALT, halted=1)["reason"] == Reason.OK
+    assert first.ask_daemon(ControlAction.HALT, halted=1)["reason"] == Reason.OK
     assert registers.of_indices[0].halted
     seen = unpack_header(control.HALT, bytes(Ether(second.receive())[UDP].payload))
     assert (seen["action"], seen["halted"]) == (ControlAction.HALT, 1)
-    first.ask_daemon(control.HALT, ControlAction.HALT, halted=0)
+    first.ask_daemon(ControlAction.HALT, halted=0)
     assert not registers.of_indices[0].halted
 
 
@@ -101,12 +99,12 @@ def test_help_is_forwarded_and_a_round_begins_again_if_all_ask(
         worker.join_cluster()
     first, second = workers
     registers.commands.clear()
-    first.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)
+    first.ask_daemon(ControlAction.HELP, segment=1, round=7)
     seen = unpack_header(control.HELP, bytes(Ether(second.receive())[UDP].payload))
     assert (seen["segment"], seen["round"]) == (1, 7)
     assert (seen["asker_addr"], seen["asker_port"]) == (0x0A000101, 41000)
     assert registers.commands == []
-    second.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)
+    second.ask_daemon(ControlAction.HELP, segment=1, round=7)
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
@@ -120,10 +118,10 @@ def test_help_of_all_members_resets_no_numbered_sums(
     registers.commands.clear()
     first, second = workers
     for asker, other in ((first, second), (second, first)):
-        assert asker.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)["reason"] == Reason.OK
+        assert asker.ask_daemon(ControlAction.HELP, segment=1, round=7)["reason"] == Reason.OK
         assert unpack_header(control.HELP, bytes(Ether(other.receive())[UDP].payload))["round"] == 7
     assert registers.commands == []
-    assert first.ask_daemon(control.RESET, ControlAction.RESET, segment=1)["reason"] == Reason.OK
+    assert first.ask_daemon(ControlAction.RESET, segment=1)["reason"] == Reason.OK
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
@@ -134,13 +132,13 @@ def test_old_requests_for_help_no_longer_count(
         worker.join_cluster()
     first, second = workers
     registers.commands.clear()
-    first.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)
+    first.ask_daemon(ControlAction.HELP, segment=1, round=7)
     assert second.receive()
     now[0] += 3600
-    second.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)
+    second.ask_daemon(ControlAction.HELP, segment=1, round=7)
     assert first.receive()
     assert registers.commands == []
-    first.ask_daemon(control.HELP, ControlAction.HELP, segment=1, round=7)
+    first.ask_daemon(ControlAction.HELP, segment=1, round=7)
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
@@ -176,12 +174,10 @@ def test_a_publishers_reports_show_its_players_and_no_one_elses_do(
     publisher = ScriptedWorker(pair, 0, 1, ip="10.0.0.254")
     values: dict[str, Any] = {"cluster": "red", "player_addr": 0x0A000101, "player_port": 41000}
     values |= {"version": 7, "lag": 3}
-    first = publisher.make_message(control.REPORT, ControlAction.REPORT, age=1500, state=2, **values)
-    assert (
-        workers[0].ask_daemon(control.REPORT, ControlAction.REPORT, **values)["reason"] == Reason.NOT_A_MEMBER
-    )
+    first = publisher.make_message(ControlAction.REPORT, age=1500, state=2, **values)
+    assert workers[0].ask_daemon(ControlAction.REPORT, **values)["reason"] == Reason.NOT_A_MEMBER
     publisher.key = "ff" * 32
-    forged = publisher.make_message(control.REPORT, ControlAction.REPORT, **values)
+    forged = publisher.make_message(ControlAction.REPORT, **values)
     publisher.send(forged)
     assert publisher.receive()  # the refusal, made with another key
     assert not listener.players.recent_reports()
@@ -213,11 +209,11 @@ def test_a_replay_is_refused_and_a_repetition_answered_again(
     workers: list[ScriptedWorker], pair: DaemonPair
 ) -> None:
     worker, empty = workers[0], read_held(pair)
-    join = worker.make_message(control.JOIN, ControlAction.JOIN, cluster="red")
+    join = worker.make_message(ControlAction.JOIN, cluster="red")
     for _ in range(2):
         worker.send(join)
         assert worker.next_answer()["reason"] == Reason.OK
-    leave = worker.make_message(control.LEAVE, ControlAction.LEAVE, cluster="red")
+    leave = worker.make_message(ControlAction.LEAVE, cluster="red")
     for _ in range(2):
         worker.send(leave)
         assert worker.next_answer()["reason"] == Reason.OK
@@ -231,7 +227,7 @@ def test_a_repetition_of_what_was_refused_is_refused_again(
 ) -> None:
     worker = workers[0]
     worker.join_cluster()
-    wrong = worker.make_message(control.RESET, ControlAction.RESET, segment=9)
+    wrong = worker.make_message(ControlAction.RESET, segment=9)
     for _ in range(2):
         worker.send(wrong)
         assert worker.next_answer()["reason"] == Reason.FAILED
@@ -243,7 +239,7 @@ def test_what_one_source_sent_is_refused_of_another(
     """The MAC covers the address: a Join that was captured, and never arrived, lets no other address in."""
     first, second = workers
     before = read_held(pair)
-    captured = first.make_message(control.JOIN, ControlAction.JOIN, cluster="red")[42:]
+    captured = first.make_message(ControlAction.JOIN, cluster="red")[42:]
     second.send(second.make_frame(captured))
     assert second.next_answer()["reason"] == Reason.BAD_MAC
     assert read_held(pair) == before
@@ -253,7 +249,7 @@ def test_after_a_restart_what_was_sent_before_it_is_refused(
     workers: list[ScriptedWorker], controller: Controller, listener: MessageListener
 ) -> None:
     worker = workers[0]
-    captured = worker.make_message(control.JOIN, ControlAction.JOIN, cluster="red")
+    captured = worker.make_message(ControlAction.JOIN, cluster="red")
     worker.send(captured)
     worker.next_answer()
     worker.leave_cluster()
@@ -268,10 +264,7 @@ def test_after_a_restart_what_was_sent_before_it_is_refused(
 
 
 def test_only_a_member_may_change_its_cluster(workers: list[ScriptedWorker]) -> None:
-    assert (
-        workers[0].ask_daemon(control.SET_H, ControlAction.SET_H, threshold=5)["reason"]
-        == Reason.NOT_A_MEMBER
-    )
+    assert workers[0].ask_daemon(ControlAction.SET_H, threshold=5)["reason"] == Reason.NOT_A_MEMBER
 
 
 def from_elsewhere(frame: bytes, number: int) -> bytes:
@@ -284,7 +277,7 @@ def test_random_and_damaged_messages_change_nothing(
     workers: list[ScriptedWorker], listener: MessageListener, pair: DaemonPair
 ) -> None:
     before, chance = read_held(pair), random.Random(3)
-    good = workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="red")
+    good = workers[0].make_message(ControlAction.JOIN, cluster="red")
     total = 5000
     for number in range(total):
         # Each from a source of its own: rates are another test's.
@@ -302,7 +295,7 @@ def test_random_and_damaged_messages_change_nothing(
 def test_a_flood_from_one_source_is_cut_and_others_are_heard(
     workers: list[ScriptedWorker], listener: MessageListener
 ) -> None:
-    flood = workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="green")
+    flood = workers[0].make_message(ControlAction.JOIN, cluster="green")
     for _ in range(1000):
         listener.hear_frame(2, flood)
     assert listener.counts["flooded"] >= 1000 - 150
@@ -312,9 +305,9 @@ def test_a_flood_from_one_source_is_cut_and_others_are_heard(
 def test_a_flood_costs_others_at_the_same_port_nothing(
     workers: list[ScriptedWorker], listener: MessageListener
 ) -> None:
-    flood = workers[1].make_message(control.JOIN, ControlAction.JOIN, cluster="green")
+    flood = workers[1].make_message(ControlAction.JOIN, cluster="green")
     flood = flood[:26] + bytes([10, 100, 0, 1]) + flood[30:]
-    join = workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="red")
+    join = workers[0].make_message(ControlAction.JOIN, cluster="red")
     for _ in range(20_000):
         listener.hear_frame(workers[0].port, flood)
     listener.hear_frame(workers[0].port, join)
@@ -327,7 +320,7 @@ def test_thousands_of_sources_at_one_port_share_its_limit(
     workers: list[ScriptedWorker], listener: MessageListener, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each is below the rate of a source. What their port may not send is not even taken apart."""
-    flood = workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="green")
+    flood = workers[0].make_message(ControlAction.JOIN, cluster="green")
     with caplog.at_level(logging.INFO, logger="olafctl"):
         for number in range(20_000):
             source = (0x0A640000 + number % 2000).to_bytes(4, "big")
@@ -342,13 +335,11 @@ def test_thousands_of_sources_at_one_port_share_its_limit(
 def test_only_some_refusals_of_a_port_are_answered(
     workers: list[ScriptedWorker], listener: MessageListener
 ) -> None:
-    flood = workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="green")
+    flood = workers[0].make_message(ControlAction.JOIN, cluster="green")
     for number in range(400):
         listener.take_message(workers[0].port, from_elsewhere(flood, number))
     assert listener.counts["unknown_cluster"] == 400
-    listener.take_message(
-        workers[0].port, workers[0].make_message(control.JOIN, ControlAction.JOIN, cluster="red")
-    )
+    listener.take_message(workers[0].port, workers[0].make_message(ControlAction.JOIN, cluster="red"))
     answered = 0
     while Ether(workers[0].receive())[IP].dst != workers[0].ip:
         answered += 1

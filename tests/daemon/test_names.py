@@ -9,13 +9,12 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import MessageListener
 from olafctl.wire import control
 from olafctl.wire.control import CLOCKS_DIFFER, ControlAction, MemberRole, Reason
-from olafctl.wire.layouts import HeaderLayout
 from tests.daemon.conftest import Started, listen_for_messages, read_held
 from tests.daemon.pair import DaemonPair
 from tests.daemon.worker import ScriptedWorker
 from tests.packets.rule import Name, RuleFrame, verdict
 
-Message = tuple[HeaderLayout, ControlAction, dict[str, int | str]]
+Message = tuple[ControlAction, dict[str, int | str]]
 PORTS = (1, 2, 3, 4)
 NAMES = {
     Name.WORKER: ("10.0.1.1", 2),
@@ -30,23 +29,20 @@ SERVER, SERVER_PORT = NAMES[Name.SERVER]
 
 
 def messages_of(cluster: str) -> dict[RuleFrame, list[Message]]:
-    join, every = control.JOIN, control.ALL_SEGMENTS
+    join, every = ControlAction.JOIN, control.ALL_SEGMENTS
     return {
         RuleFrame.JOIN: [
-            (join, ControlAction.JOIN, {"cluster": cluster, "role": role})
-            for role in (MemberRole.SWITCH, MemberRole.WORKER)
+            (join, {"cluster": cluster, "role": role}) for role in (MemberRole.SWITCH, MemberRole.WORKER)
         ],
-        RuleFrame.JOIN_SERVER: [
-            (join, ControlAction.JOIN, {"cluster": cluster, "role": MemberRole.PARAMETER_SERVER})
-        ],
+        RuleFrame.JOIN_SERVER: [(join, {"cluster": cluster, "role": MemberRole.PARAMETER_SERVER})],
         RuleFrame.MESSAGE: [
-            (control.SET_H, ControlAction.SET_H, {"threshold": 1}),
-            (control.HALT, ControlAction.HALT, {"halted": 0}),
-            (control.RESET, ControlAction.RESET, {"segment": every}),
-            (control.FBCAST, ControlAction.FBCAST, {"segment": every}),
-            (control.HELP, ControlAction.HELP, {"segment": 0}),
+            (ControlAction.SET_H, {"threshold": 1}),
+            (ControlAction.HALT, {"halted": 0}),
+            (ControlAction.RESET, {"segment": every}),
+            (ControlAction.FBCAST, {"segment": every}),
+            (ControlAction.HELP, {"segment": 0}),
         ],
-        RuleFrame.LEAVE: [(control.LEAVE, ControlAction.LEAVE, {"cluster": cluster})],
+        RuleFrame.LEAVE: [(ControlAction.LEAVE, {"cluster": cluster})],
     }
 
 
@@ -66,14 +62,10 @@ def test_a_message_counts_at_the_port_of_its_name_alone(
             speaker.mac = worker.mac
         for frame, kinds in messages_of(cluster).items():
             wanted = verdict(name, port == own, frame)
-            for layout, action, values in kinds:
+            for action, values in kinds:
                 if wanted is Reason.OK and frame is RuleFrame.MESSAGE and cluster == "blue":
                     continue  # blue has no rounds
-                assert speaker.ask_daemon(layout, action, **values)["reason"] == wanted, (
-                    port,
-                    action,
-                    values,
-                )
+                assert speaker.ask_daemon(action, **values)["reason"] == wanted, (port, action, values)
                 if (name, frame, wanted) == (Name.UNKNOWN, RuleFrame.JOIN, Reason.OK):
                     assert speaker.leave_cluster(cluster)["reason"] == Reason.OK
                 if (name, frame, wanted) == (Name.WORKER, RuleFrame.LEAVE, Reason.OK):
@@ -111,10 +103,8 @@ def test_what_was_answered_is_a_replay_after_a_restart(
     server: ScriptedWorker, listener: MessageListener, started: Started, cluster: str
 ) -> None:
     """The server's messages too, and in an open cluster."""
-    first = server.make_message(
-        control.JOIN, ControlAction.JOIN, cluster=cluster, role=MemberRole.PARAMETER_SERVER
-    )
-    for frame in (first, server.make_message(control.JOIN, ControlAction.JOIN, cluster=cluster, role=2)):
+    first = server.make_message(ControlAction.JOIN, cluster=cluster, role=MemberRole.PARAMETER_SERVER)
+    for frame in (first, server.make_message(ControlAction.JOIN, cluster=cluster, role=2)):
         server.send(frame)
         assert server.next_answer()["reason"] == Reason.OK
     listener.close()
@@ -133,7 +123,7 @@ def test_what_was_refused_stays_refused_after_a_restart(
     """Even where it would be carried out by then."""
     first, second = workers
     assert first.join_cluster()["reason"] == Reason.OK
-    early = first.make_message(control.SET_H, ControlAction.SET_H, threshold=2)
+    early = first.make_message(ControlAction.SET_H, threshold=2)
     first.send(early)
     assert first.next_answer()["reason"] == Reason.FAILED
     assert second.join_cluster()["reason"] == Reason.OK
@@ -142,7 +132,7 @@ def test_what_was_refused_stays_refused_after_a_restart(
     try:
         first.send(early)
         assert first.next_answer()["reason"] == Reason.FAILED
-        assert first.ask_daemon(control.SET_H, ControlAction.SET_H, threshold=2)["reason"] == Reason.OK
+        assert first.ask_daemon(ControlAction.SET_H, threshold=2)["reason"] == Reason.OK
     finally:
         again.close()
 

@@ -42,7 +42,7 @@ from olafctl.wire.layouts import Refusal
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
 from olaftest.daemon.daemon_process import wait_until
-from tests.daemon.conftest import DEADLINE
+from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 from tests.daemon.test_api import TOKEN, Run, own_deployment, run
 

@@ -25,8 +25,7 @@ from olafctl.targets import testbeds
 from olafswitch.errors import BadInput
 from olafswitch.p4runtime.address import Tls
 from tests.chromium import Tab, open_tab
-from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import KeptDeployment, keep_deployment
+from tests.daemon.deployment import DEADLINE, KeptDeployment, keep_deployment
 
 pytestmark = pytest.mark.slow
 WIDTHS = (360, 390, 1280)

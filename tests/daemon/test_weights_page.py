@@ -11,8 +11,7 @@ import pytest
 
 from olafswitch.ports.host import open_host_port
 from tests.blocks import find_block
-from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import KEY, KeptDeployment, keep_deployment
+from tests.daemon.deployment import DEADLINE, KEY, KeptDeployment, keep_deployment
 
 olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 

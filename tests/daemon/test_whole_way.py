@@ -6,19 +6,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
 import pytest
-from scapy.layers.inet import UDP
-from scapy.layers.l2 import Ether
 
 from olafctl.cli import main
-from olafctl.control import devices
 from olafctl.control.deploy import find_deployment
-from olafctl.control.desired import desired_state
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.daemon import serve_deployments
@@ -26,24 +21,21 @@ from olafctl.daemon.keeping import follow_membership
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
 from olafctl.targets import registry
-from olafctl.targets.interface import Running, of_root
-from olafctl.testbed.model import Testbed
+from olafctl.targets.interface import of_root
 from olafctl.wire import control
 from olafctl.wire.control import ControlAction, Reason
 from olafctl.wire.frames import Values, unpack_header
-from olafctl.wire.layouts import CONTROL_TOS, FrameType
+from olafctl.wire.layouts import FrameType
 from olafctl.wire.scapy_layers import Olaf
-from olafswitch.ports.host import HostPort
 from olaftest.deployment import open_hosts
-from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import (
+    DEADLINE,
     ENGINE,
     KEY,
     SERVER,
-    Host,
+    KeptHosts,
     keep_deployment,
     make_frame,
-    make_message,
     worker_of,
 )
 
@@ -62,39 +54,15 @@ ISWITCH = 3
 PLAYER = 2
 
 
-@dataclass(frozen=True)
-class WholeWay:
-    """A deployment that a daemon keeps."""
+class WholeWay(KeptHosts):
+    """One engine; WORKERS are behind its ports 2 and 3."""
 
-    testbed: Testbed
-    client: DaemonClient
-    running: Running
-    hosts: dict[int, HostPort]
-    kept: dict[tuple[int, bool], list[bytes]] = field(default_factory=dict)
-    """What came before something else that was waited for."""
-
-    def send(self, worker: int, payload: bytes, to: Host = SERVER, tos: int = 0) -> None:
-        """From one of WORKERS, which are behind the ports 2 and 3."""
-        self.hosts[2 + worker].send(make_frame(WORKERS[worker], to, payload, tos))
-
-    def hear_datagram(self, port: int, answers: bool = False) -> bytes:
-        """Return the next datagram's payload: of answers to control messages, or of all else."""
-        kept = self.kept.setdefault((port, answers), [])
-        while not kept:
-            got = self.hosts[port].receive(DEADLINE)
-            assert got is not None, f"nothing at port {port}"
-            payload = bytes(Ether(got)[UDP].payload)
-            self.kept.setdefault((port, payload[0] == ControlAction.ACK), []).append(payload)
-        return kept.pop(0)
-
-    def ask_daemon(self, worker: int, action: ControlAction, **values: Any) -> Values:
-        """Send a control message; its answer."""
-        self.send(worker, make_message(WORKERS[worker], action, **values), tos=CONTROL_TOS)
-        return unpack_header(control.ACK, self.hear_datagram(2 + worker, answers=True))
+    def ask(self, worker: int, action: ControlAction, **values: Any) -> Values:
+        """Send a control message of one of WORKERS; its answer."""
+        return self.ask_daemon(2 + worker, WORKERS[worker], action, **values)
 
     def send_contribution(self, worker: int, epoch: int, round_: int, value: float) -> None:
-        header = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=round_)
-        self.send(worker, bytes(header) + np.full(16, value, "<f4").tobytes(), ENGINE)
+        self.send_update(2 + worker, WORKERS[worker], epoch, round_, value, ENGINE)
 
     def receive_results(self) -> list[tuple[int, int, float]]:
         """Round, count and value of the RESULT that both workers get."""
@@ -106,16 +74,8 @@ class WholeWay:
             for header, each in zip(headers, heard, strict=True)
         ]
 
-    def await_register(self, name: str, value: int) -> None:
-        end = time.monotonic() + DEADLINE
-        while of_root(self.running.queues).read_all()[name] != value:
-            assert time.monotonic() < end, f"{name} never became {value}"
-
     def has_nothing_left(self) -> bool:
-        wanted = desired_state(self.testbed)
-        with devices.watch_devices(self.running) as sessions:
-            actual = devices.read_state(self.running, sessions, wanted)
-        return actual == wanted
+        return self.find_drift(self.testbed) == []
 
 
 @pytest.fixture(scope="module", params=["twin", "bmv2"])
@@ -123,11 +83,11 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with keep_deployment(_TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
         running = stands.running()
         with open_hosts(running) as hosts:
-            yield WholeWay(stands.testbed, stands.client, running, hosts)
+            yield WholeWay(stands, stands.client, running, hosts)
 
 
 def _join_by_wire(whole: WholeWay) -> int:
-    seen = whole.ask_daemon(0, ControlAction.JOIN, cluster="red")
+    seen = whole.ask(0, ControlAction.JOIN, cluster="red")
     assert seen["reason"] == Reason.OK
     return seen["epoch"]
 
@@ -140,7 +100,7 @@ def _join_by_api(whole: WholeWay) -> int:
 
 
 _DOORS: dict[str, tuple[Callable[[WholeWay], int], Callable[[WholeWay], Any]]] = {
-    "wire": (_join_by_wire, lambda whole: whole.ask_daemon(0, ControlAction.LEAVE, cluster="red")),
+    "wire": (_join_by_wire, lambda whole: whole.ask(0, ControlAction.LEAVE, cluster="red")),
     "api": (_join_by_api, lambda whole: whole.client.call("Leave", worker="w")),
 }
 
@@ -152,8 +112,7 @@ def test_a_worker_joins_trains_is_answered_and_leaves_nothing(whole: WholeWay, d
     epoch = join(whole)
     for seq in range(3):
         gradient = np.full(16, seq, "<f4").tobytes()
-        update = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=seq)
-        whole.send(0, bytes(update) + gradient)
+        whole.send_update(2, WORKERS[0], epoch, seq, seq)
         arrived = Olaf(whole.hear_datagram(1))
         assert (arrived.seq, arrived.count) == (seq, 1)
         ack = Olaf(frame_type=FrameType.ACK, epoch=epoch, count=1, seq=seq)
@@ -185,7 +144,7 @@ def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: WholeWay) ->
         assert time.monotonic() < end, "it did not leave"
     server.close()
     whole.client.call("DeleteCluster", cluster="red")
-    drain_ports(whole)
+    whole.drain_ports(0.2)  # a Leave was sent several times, and each answered
     assert whole.has_nothing_left()
 
 
@@ -229,22 +188,15 @@ def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: WholeWay) 
         player.close()
     publisher.close()
     whole.client.call("DeleteCluster", cluster="weights")
-    drain_ports(whole)
+    whole.drain_ports(0.2)
     assert whole.has_nothing_left()
-
-
-def drain_ports(whole: WholeWay) -> None:
-    """Take what is left at the ports: answers to a Leave that was sent several times."""
-    for host in whole.hosts.values():
-        while host.receive(0.2) is not None:
-            pass
 
 
 @pytest.fixture
 def rounds(whole: WholeWay) -> Iterator[int]:
     """Both workers in a cluster of rounds; its epoch."""
     whole.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
-    seen = [whole.ask_daemon(worker, ControlAction.JOIN, cluster="rounds") for worker in range(2)]
+    seen = [whole.ask(worker, ControlAction.JOIN, cluster="rounds") for worker in range(2)]
     assert [each["reason"] for each in seen] == [Reason.OK] * 2
     assert (seen[1]["threshold"], seen[1]["server_addr"]) == (2, int(IPv4Address(ENGINE[1])))
     yield seen[0]["epoch"]
@@ -253,13 +205,13 @@ def rounds(whole: WholeWay) -> Iterator[int]:
 
 
 def test_set_h_and_fbcast_end_a_round_early(whole: WholeWay, rounds: int) -> None:
-    assert whole.ask_daemon(0, ControlAction.SET_H, threshold=1)["threshold"] == 1
+    assert whole.ask(0, ControlAction.SET_H, threshold=1)["threshold"] == 1
     whole.send_contribution(0, rounds, 0, 3.0)
     assert whole.receive_results() == [(0, 1, 3.0)] * 2
-    whole.ask_daemon(0, ControlAction.SET_H, threshold=2)
+    whole.ask(0, ControlAction.SET_H, threshold=2)
     whole.send_contribution(0, rounds, 1, 4.0)
-    whole.await_register("accumulating", 1)
-    assert whole.ask_daemon(0, ControlAction.FBCAST, segment=0)["reason"] == Reason.OK
+    whole.await_register("engine", "accumulating", 1)
+    assert whole.ask(0, ControlAction.FBCAST, segment=0)["reason"] == Reason.OK
     assert whole.receive_results() == [(1, 1, 4.0)] * 2
     whole.send_contribution(0, rounds, 2, 1.0)
     whole.send_contribution(1, rounds, 2, 2.0)
@@ -268,9 +220,9 @@ def test_set_h_and_fbcast_end_a_round_early(whole: WholeWay, rounds: int) -> Non
 
 def test_reset_discards_what_was_summed(whole: WholeWay, rounds: int) -> None:
     whole.send_contribution(0, rounds, 0, 100.0)
-    whole.await_register("accumulating", 1)
-    assert whole.ask_daemon(1, ControlAction.RESET, segment=0)["reason"] == Reason.OK
-    whole.await_register("accumulating", 0)
+    whole.await_register("engine", "accumulating", 1)
+    assert whole.ask(1, ControlAction.RESET, segment=0)["reason"] == Reason.OK
+    whole.await_register("engine", "accumulating", 0)
     whole.send_contribution(0, rounds, 0, 1.0)
     whole.send_contribution(1, rounds, 0, 2.0)
     assert whole.receive_results() == [(0, 2, 3.0)] * 2
@@ -278,11 +230,11 @@ def test_reset_discards_what_was_summed(whole: WholeWay, rounds: int) -> None:
 
 def test_halt_drops_updates_and_informs_the_others(whole: WholeWay, rounds: int) -> None:
     dropped = of_root(whole.running.queues).read_all()["dropped_halted"]
-    assert whole.ask_daemon(0, ControlAction.HALT, halted=1)["reason"] == Reason.OK
+    assert whole.ask(0, ControlAction.HALT, halted=1)["reason"] == Reason.OK
     assert unpack_header(control.HALT, whole.hear_datagram(3))["halted"] == 1
     whole.send_contribution(1, rounds, 0, 50.0)
-    whole.await_register("dropped_halted", dropped + 1)
-    assert whole.ask_daemon(0, ControlAction.HALT, halted=0)["reason"] == Reason.OK
+    whole.await_register("engine", "dropped_halted", dropped + 1)
+    assert whole.ask(0, ControlAction.HALT, halted=0)["reason"] == Reason.OK
     assert unpack_header(control.HALT, whole.hear_datagram(3))["halted"] == 0
     whole.send_contribution(0, rounds, 0, 1.0)
     whole.send_contribution(1, rounds, 0, 2.0)
@@ -291,15 +243,15 @@ def test_halt_drops_updates_and_informs_the_others(whole: WholeWay, rounds: int)
 
 def test_help_asks_the_others_else_the_round_begins_again(whole: WholeWay, rounds: int) -> None:
     whole.send_contribution(0, rounds, 7, 100.0)
-    whole.await_register("accumulating", 1)
-    assert whole.ask_daemon(0, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
+    whole.await_register("engine", "accumulating", 1)
+    assert whole.ask(0, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
     seen = unpack_header(control.HELP, whole.hear_datagram(3))
     assert (seen["round"], seen["asker_addr"]) == (7, int(IPv4Address(WORKERS[0][1])))
-    assert whole.ask_daemon(1, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
+    assert whole.ask(1, ControlAction.HELP, segment=0, round=7)["reason"] == Reason.OK
     assert unpack_header(control.HELP, whole.hear_datagram(2))["asker_addr"] == int(
         IPv4Address(WORKERS[1][1])
     )
-    whole.await_register("accumulating", 0)
+    whole.await_register("engine", "accumulating", 0)
     whole.send_contribution(0, rounds, 7, 1.0)
     whole.send_contribution(1, rounds, 7, 2.0)
     assert whole.receive_results() == [(7, 2, 3.0)] * 2
@@ -333,7 +285,7 @@ def test_verbs_that_act_once_ask_the_daemon(whole: WholeWay, run: Callable[..., 
     code, refused = run("worker", "move", "old", "nowhere")
     assert (code, refused["error"]["problems"][0]["what"]) == (2, "cluster 'nowhere' does not exist")
     run("worker", "move", "old", "home")
-    drain_ports(whole)
+    whole.drain_ports(0.2)
     assert whole.has_nothing_left()
 
 

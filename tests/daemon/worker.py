@@ -1,25 +1,21 @@
 """A worker that sends control messages: frames into VNP4₁'s ports, answers out of VNP4₂'s."""
 
 import hmac
-import itertools
-import time
 from ipaddress import IPv4Address
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
 from olafctl.wire import control
 from olafctl.wire.control import ControlAction
 from olafctl.wire.frames import Values, pack_header, unpack_header
-from olafctl.wire.layouts import CONTROL_TOS, HeaderLayout
+from olafctl.wire.layouts import CONTROL_TOS
+from tests.daemon.deployment import SERVER, make_fields, make_frame
 from tests.daemon.pair import DaemonPair
 
 KEY = "0123456789abcdef" * 4
-PS_MAC = "02:00:0a:00:00:fe"
 _PATIENCE = 60.0
 """Seconds after which no answer comes."""
-_nonces = itertools.count(time.time_ns())
 
 
 class ScriptedWorker:
@@ -35,20 +31,14 @@ class ScriptedWorker:
         self._in.close()
 
     def make_frame(self, payload: bytes, tos: int = CONTROL_TOS) -> bytes:
-        made = Ether(src=self.mac, dst=PS_MAC) / IP(src=self.ip, dst="10.0.0.254", tos=tos)
-        return bytes(made / UDP(sport=41000, dport=20300, chksum=0) / Raw(payload))
+        return make_frame((self.mac, self.ip, 41000), SERVER, payload, tos)
 
     def send(self, frame: bytes) -> None:
         self._out.send(frame)
 
-    def make_message(self, layout: HeaderLayout, action: ControlAction, **values: int | str) -> bytes:
+    def make_message(self, action: ControlAction, **values: int | str) -> bytes:
         """Return a control message, signed; its nonce is the next one unless given."""
-        fields: Values = {"action": action, "nonce": next(_nonces)}
-        for name, value in values.items():
-            fields[name] = (
-                value if isinstance(value, int) else int.from_bytes(value.encode().ljust(32, b"\0"), "big")
-            )
-        body = pack_header(layout, fields)[:-16]
+        body = pack_header(*make_fields(action, values))[:-16]
         return self.make_frame(body + (self.mac_of(body) if self.key else bytes(16)))
 
     def mac_of(self, body: bytes) -> bytes:
@@ -71,12 +61,12 @@ class ScriptedWorker:
             assert self.mac_of(payload[:-16]) == payload[-16:]
         return values
 
-    def ask_daemon(self, layout: HeaderLayout, action: ControlAction, **values: int | str) -> Values:
-        self.send(self.make_message(layout, action, **values))
+    def ask_daemon(self, action: ControlAction, **values: int | str) -> Values:
+        self.send(self.make_message(action, **values))
         return self.next_answer()
 
     def join_cluster(self, cluster: str = "red", **values: int | str) -> Values:
-        return self.ask_daemon(control.JOIN, ControlAction.JOIN, cluster=cluster, **values)
+        return self.ask_daemon(ControlAction.JOIN, cluster=cluster, **values)
 
     def leave_cluster(self, cluster: str = "red") -> Values:
-        return self.ask_daemon(control.LEAVE, ControlAction.LEAVE, cluster=cluster)
+        return self.ask_daemon(ControlAction.LEAVE, cluster=cluster)

@@ -15,7 +15,8 @@ from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore
 from olafswitch.errors import BadInput, OlafError
 from olaftest.daemon import etcd_server
-from tests.daemon.conftest import DEADLINE, needs_etcd
+from tests.daemon.conftest import needs_etcd
+from tests.daemon.deployment import DEADLINE
 
 Open = Callable[[], MembershipStore]
 

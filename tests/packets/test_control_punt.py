@@ -10,28 +10,22 @@ from tests.packets.frames import gradient, update, whole
 from tests.packets.live import DEADLINE, Live, udp
 
 
-@pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b""])
-def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes) -> None:
+@pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b"", None])
+def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes | None) -> None:
+    """Whatever the frame is otherwise, even an update."""
     worker = live.cluster(1, merging=False).workers[0]
-    message = udp(worker, live.server, 20301) / Raw(action)
-    message[IP].tos = live.testbed.control_tos
-    sent = bytes(whole(message))
-    with devices.control_devices(live.running) as sessions:
-        assert live.exchange((worker, sent)) == {}
-        packet = next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE))
-    assert packet.payload == sent
-    assert packet.metadata["ingress_port"] == worker.port
-
-
-def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
-    worker = live.cluster(1, merging=False).workers[0]
-    message = update(live, worker, gradient(1))
+    if action is None:
+        message = update(live, worker, gradient(1))
+    else:
+        message = udp(worker, live.server, 20301) / Raw(action)
     message[IP].tos = live.testbed.control_tos
     del message[IP].chksum
     sent = bytes(whole(message))
     with devices.control_devices(live.running) as sessions, live.counting() as counted:
         assert live.exchange((worker, sent)) == {}
-        assert next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE)).payload == sent
+        packet = next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE))
+    assert packet.payload == sent
+    assert packet.metadata["ingress_port"] == worker.port
     assert counted["in_updates"] == 0
 
 

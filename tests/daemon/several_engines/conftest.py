@@ -25,7 +25,5 @@ def tree(deployed: Tree) -> Iterator[Tree]:
     for cluster in status.clusters:
         if cluster.name != "home":
             deployed.client.call("DeleteCluster", cluster=cluster.name)
-    for port in deployed.hosts.values():
-        while port.receive(0.05) is not None:
-            pass
-    assert deployed.restart_against(deployed.testbed) == []
+    deployed.drain_ports(0.05)
+    assert deployed.find_drift(deployed.testbed) == []

@@ -25,13 +25,12 @@ from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.entities import Lpm, TableEntry
 from olafswitch.p4runtime.session import Change
 from olaftest.daemon.daemon_process import wait_until
-from tests.daemon.conftest import behind_its_back
-from tests.daemon.deployment import ENGINE, KEY, worker_of
+from tests.daemon.deployment import ENGINE, KEY, behind_its_back, worker_of
 from tests.daemon.several_engines.tree import ISWITCH, LEFT, OLAF, RIGHT, Tree
 
 
 def contents_of(deployed: Tree) -> tuple[Any, Any]:
-    return deployed.restart_against(deployed.testbed), deployed.find_differences()
+    return deployed.find_drift(deployed.testbed), deployed.find_differences()
 
 
 def test_it_begins_with_each_engines_own_mode(deployed: Tree) -> None:
@@ -190,7 +189,7 @@ def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
     tree.send_update(RIGHT, worker_of(2), epoch, 1, 4.0)
     assert tree.next_arrived() == (1, 4.0)
     tree.client.call("DeleteCluster", cluster="red")
-    assert tree.restart_against(tree.testbed) == []
+    assert tree.find_drift(tree.testbed) == []
 
 
 def test_a_restarted_daemon_repairs_changes_at_lower_engines(deployed: Tree, tmp_path: Path) -> None:
@@ -212,4 +211,4 @@ def test_a_restarted_daemon_repairs_changes_at_lower_engines(deployed: Tree, tmp
             tree.running.queues["right"].configure(1, 1, IndexSettings())
             tree.await_settled()
         client.call("DeleteCluster", cluster="red")
-        assert tree.restart_against(tree.testbed) == []
+        assert tree.find_drift(tree.testbed) == []

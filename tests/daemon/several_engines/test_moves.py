@@ -8,8 +8,7 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
 
 from olafctl.wire.scapy_layers import Olaf
-from tests.daemon.conftest import DEADLINE
-from tests.daemon.deployment import KEY, worker_of
+from tests.daemon.deployment import DEADLINE, KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
 
 UNDER_WAY = 64
