@@ -20,9 +20,9 @@ from olafswitch.ports import unix
 _LONGEST_LINE = 1 << 20
 _TIMEOUT = 30.0
 _LOOK_AGAIN = 1.0
-"""How often it is looked whether a process that does not answer yet was stopped meanwhile, in seconds."""
+"""The seconds between two checks whether a process that does not answer yet was stopped."""
 _TRY_AGAIN = 0.25
-"""Seconds until connections are accepted again after the process ran out of descriptors or memory."""
+"""The seconds until connections are accepted again after the process ran out of descriptors or memory."""
 _log = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], Any]
@@ -30,7 +30,7 @@ TakeOver = Callable[[socket.socket], None]
 
 
 class ControlServer:
-    """Answers at a UNIX socket, each connection on a thread of its own."""
+    """A server that answers at a UNIX socket, each connection on its own thread."""
 
     def __init__(
         self, path: Path, handlers: Mapping[str, Handler], take_overs: Mapping[str, TakeOver]
@@ -91,14 +91,14 @@ class ControlServer:
 def ask_process(path: Path, name: str, /, **arguments: Any) -> Any:
     """Return the answer of the process at ``path``.
 
-    Raises OlafError with what the process objects to, or when none answers.
+    Raises OlafError with the process's objection, or when none answers.
     """
     with _connect_to(path) as peer:
         return _exchange_line(peer, path, {"do": name, **arguments})
 
 
 def take_over(path: Path, name: str) -> socket.socket:
-    """Return a stream to the process at ``path``, which now speaks ``name``'s own language. Raises
+    """Return a stream to the process at ``path``, which now speaks the protocol of ``name``. Raises
     OlafError."""
     peer = _connect_to(path)
     try:
@@ -133,7 +133,7 @@ def _exchange_line(peer: socket.socket, path: Path, request: dict[str, Any]) -> 
 
 
 def _await_answer(peer: socket.socket, path: Path) -> None:
-    """Raises OlafError when the process is stopped meanwhile, and TimeoutError."""
+    """Raise OlafError when the process is stopped meanwhile, and TimeoutError."""
     end = time.monotonic() + _TIMEOUT
     while not select.select([peer], [], [], _LOOK_AGAIN)[0]:
         _check_runs(peer, path)
@@ -142,7 +142,7 @@ def _await_answer(peer: socket.socket, path: Path) -> None:
 
 
 def _check_runs(peer: socket.socket, path: Path) -> None:
-    """Raises OlafError when the process at the other end was stopped by a signal: it would not answer."""
+    """Raise OlafError when a signal stopped the process at the other end: it would not answer."""
     number = unix.process_of(peer)
     with suppress(psutil.Error):
         if psutil.Process(number).status() in STOPPED:
@@ -161,7 +161,7 @@ def _parse_request(line: bytes) -> dict[str, Any]:
 
 
 def _read_line(peer: socket.socket) -> bytes:
-    """Return one line and no byte more: what follows it belongs to the protocol that takes over."""
+    """Return one line and no byte more: the bytes after it belong to the protocol that takes over."""
     line = b""
     while not line.endswith(b"\n"):
         seen = peer.recv(65536, socket.MSG_PEEK)

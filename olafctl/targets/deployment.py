@@ -1,4 +1,4 @@
-"""What a target wrote down about a deployment before it made anything, and how all of it is undone."""
+"""A target's record of a deployment, written before anything is made, and how all of it is undone."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +27,12 @@ class EnginePart:
     name: str
     queue_library: Path
     ports: Sequence[int]
-    """The numbers of its ports, front ports and those of its links."""
+    """The numbers of the engine's ports, front ports and those of its links."""
     shards: int = 1
 
 
 def make_devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[TargetDevice]:
-    """Return the devices of ``testbed``, two of each engine, without addresses yet; ``files`` are the
+    """Return the devices of ``testbed``, two for each engine, without addresses yet; ``files`` returns the
     P4Info and the device_config of a block."""
     blocks = [(engine.name, block) for engine in testbed.engines for block in rendered.BLOCKS]
     return [
@@ -57,17 +57,17 @@ def make_parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]
 
 @dataclass(frozen=True)
 class Deployment:
-    """A deployment's parts. Device addresses are known only once it runs; they are empty before."""
+    """A deployment's parts. Device addresses are empty until it runs."""
 
     target: str
     ports: Sequence[FrontPort]
     devices: Sequence[TargetDevice]
-    """Two of each engine, in the engines' order."""
+    """Two devices for each engine, in the engines' order."""
     engines: Sequence[EnginePart]
     links: Sequence[TestbedLink]
-    """Between engines."""
+    """The links between engines."""
     made: Sequence[int] = ()
-    """The numbers of the front ports that were made to the end."""
+    """The numbers of the front ports that are complete."""
 
     @property
     def all_ports(self) -> Sequence[int]:
@@ -88,9 +88,9 @@ def plan_deployment(
     files: Callable[[str], tuple[Path, Path]],
     progress: Progress,
 ) -> Deployment:
-    """Return what ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue``
-    builds the library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises
-    OlafError."""
+    """Return the parts that ``target`` will make of ``testbed`` in ``state``, two devices for each engine:
+    ``queue`` builds the library of an engine's queue, ``files`` returns the P4Info and the device_config of a
+    block. Raises OlafError."""
     ports = front_ports.plan_ports(testbed, state, progress)
     engines = make_parts(testbed, [queue(engine, progress) for engine in testbed.engines])
     return Deployment(target, ports, make_devices(testbed, files), engines, find_trunks(testbed))
@@ -104,7 +104,7 @@ def save_deployment(state: Path, deployment: Deployment) -> None:
 
 
 def load_deployment(state: Path) -> Deployment | None:
-    """Return what was written down in ``state``; None when nothing readable is there."""
+    """Return the deployment recorded in ``state``; None when nothing readable is there."""
     try:
         record = json.loads((state / _RECORD).read_text())
         ports = [_parse_port(port) for port in record["ports"]]
@@ -124,14 +124,14 @@ def load_deployment(state: Path) -> Deployment | None:
 
 
 def require_deployment(state: Path) -> Deployment:
-    """Return what was written down in ``state``. Raises OlafError when nothing readable is there."""
+    """Return the deployment recorded in ``state``. Raises OlafError when nothing readable is there."""
     if (recorded := load_deployment(state)) is None:
         raise OlafError(Problem("holds no deployment", str(state)))
     return recorded
 
 
 def is_damaged(state: Path) -> bool:
-    """Return whether something was written down in ``state`` that cannot be read any more."""
+    """Return whether ``state`` has a record that cannot be read any more."""
     return (state / _RECORD).exists() and load_deployment(state) is None
 
 
@@ -144,10 +144,10 @@ def parse_device(entry: dict[str, Any]) -> TargetDevice:
 
 @contextmanager
 def start_engine(state: Path, deployment: Deployment, progress: Progress) -> Iterator[None]:
-    """Inside, start the engine of ``deployment``: what was its engine before is gone, and its front ports are
-    there. Those that fit stay as they are, and so do hosts and their programs.
+    """Start the engine of ``deployment`` inside the context: the old engine is gone, its front ports exist.
 
-    What fails inside leaves no engine. Front ports are left then if there were any before. Raises OlafError.
+    Front ports that fit stay as they are, and so do hosts and their programs. A failure inside leaves no
+    engine; front ports are left then if there were any before. Raises OlafError.
     """
     state.mkdir(parents=True, exist_ok=True)
     processes.end_engine(state)
@@ -174,8 +174,8 @@ def start_engine(state: Path, deployment: Deployment, progress: Progress) -> Ite
 
 
 def list_rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
-    """Return how the front ports of what runs in ``state`` differ from those of ``testbed``, as lines of a
-    diff. Raises OlafError."""
+    """Return the differences between the running front ports of ``state`` and those of ``testbed``, as lines
+    of a diff. Raises OlafError."""
     recorded, wanted = require_deployment(state), front_ports.place_ports(testbed, state)
     fit = front_ports.find_fitting(recorded.ports, recorded.made, wanted)
     return [
@@ -187,10 +187,10 @@ def list_rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
 
 
 def rewire_ports(state: Path, testbed: Testbed, progress: Progress, request: Callable[..., Any]) -> None:
-    """Make the front ports of what runs in ``state`` those of ``testbed`` while frames pass at the others;
-    none of either is a TAP. ``request`` is :func:`olafctl.targets.control.ask_process` of its process.
+    """Make the running front ports of ``state`` those of ``testbed`` while frames pass at the others.
 
-    What fails is made good by the next one. Raises OlafError.
+    No port is a TAP. ``request`` is :func:`olafctl.targets.control.ask_process` of its process. The next call
+    repairs a failure. Raises OlafError.
     """
     before, wanted = require_deployment(state), front_ports.plan_ports(testbed, state, progress)
     fit = front_ports.find_fitting(before.ports, before.made, wanted)
@@ -207,7 +207,7 @@ def rewire_ports(state: Path, testbed: Testbed, progress: Progress, request: Cal
 def undo_deployment(state: Path) -> None:
     """End every process, remove every interface and socket of the deployment in ``state``.
 
-    What is not there is fine, the folder itself included. Raises OlafError when something stays.
+    Missing ones, and a missing folder, are no error. Raises OlafError when something remains.
     """
     processes.end_all(state)
     recorded = load_deployment(state)

@@ -1,4 +1,4 @@
-"""Where the front ports of a deployment lie: transports chosen, interfaces and paths named."""
+"""The places of a deployment's front ports: transports chosen, interfaces and paths named."""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -34,21 +34,21 @@ class FrontPort:
     inner: str
     outer: Attachment
     folders: Sequence[str] = ()
-    """Folders that the port's own path needs and that were not there before, outermost first."""
+    """The folders that the port's own path needs and that did not exist before, outermost first."""
     impair: Impairment | None = None
     queues: int = 1
-    """Queues of a veth: one for each of the engine's threads."""
+    """The queues of a veth: one for each of the engine's threads."""
 
     @property
     def files(self) -> Sequence[str]:
-        """Its socket, or its pcap files for what comes in and what goes out; an interface has none."""
+        """The port's socket, or its pcap files for input and output; an interface has none."""
         if self.transport is Transport.UNIX:
             return (self.inner,)
         return self.inner.split(",") if self.transport is Transport.PCAP else ()
 
     @property
     def claims(self) -> Sequence[str]:
-        """The names of what no other deployment of the machine may use at the same time."""
+        """The names of the resources that no other deployment of the machine may use at the same time."""
         match self.transport:
             case Transport.NIC:
                 return (f"network card {self.inner}",)
@@ -61,7 +61,7 @@ class FrontPort:
 
     @property
     def has_carrier(self) -> bool | None:
-        """Whether the other end of its cable is up; None where a port has no cable."""
+        """Whether the other end of the port's cable is up; None where a port has no cable."""
         if self.transport not in (Transport.NIC, Transport.VETH):
             return None
         try:
@@ -71,8 +71,8 @@ class FrontPort:
 
 
 def find_problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
-    """Return why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
-    without making them."""
+    """Return why the front ports of ``testbed`` cannot be made in ``state``, as far as it is known without
+    making them."""
     found = []
     for port in testbed.ports:
         where = f"{testbed.source}: port {port.number}"
@@ -101,7 +101,7 @@ def find_claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> I
 
 
 def note_cards(testbed: Testbed) -> Iterator[str]:
-    """Yield what should be set at the network cards of ``testbed``, and is not."""
+    """Yield the settings that the network cards of ``testbed`` lack."""
     longest = max(engine.beats for engine in testbed.engines) * BEAT_BYTES
     for port in testbed.ports:
         if port.transport is Transport.NIC:
@@ -111,7 +111,7 @@ def note_cards(testbed: Testbed) -> Iterator[str]:
 def plan_ports(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
     """Return the front ports of ``testbed`` deployed in ``state``; ``progress`` gets each fallback.
 
-    Raises OlafError with :func:`problems`.
+    Raises OlafError with :func:`find_problems`.
     """
     if found := find_problems(testbed, state):
         raise OlafError(*found)
@@ -122,8 +122,8 @@ def plan_ports(testbed: Testbed, state: Path, progress: Progress) -> Sequence[Fr
 
 
 def place_ports(testbed: Testbed, state: Path) -> Sequence[FrontPort]:
-    """As :func:`plan`, whatever stands in the way."""
-    # Resolved: a testbed's relative paths are next to it, the state's lie in the state folder.
+    """Return the front ports as :func:`plan_ports` does, whatever the problems."""
+    # Paths are resolved: a testbed's relative paths are next to it, the state's in the state folder.
     home = state.resolve()
     return [_place_port(port, choose_transport(port), testbed, home) for port in testbed.ports]
 
@@ -141,7 +141,7 @@ def make_ports(state: Path, ports: Sequence[FrontPort]) -> None:
     if pairs or any(port.transport is Transport.TAP for port in ports):
         interfaces.create_pairs(state, pairs)
     for port in ports:
-        if port.impair is not None:  # each end's own queue: what leaves it goes the one way
+        if port.impair is not None:  # each end has its own queue, for the frames that leave it
             netem.impair_interface(state, port.inner, None, port.impair)
             netem.impair_interface(state, port.outer.path, port.outer.namespace, port.impair)
     for port in ports:
@@ -154,10 +154,10 @@ def make_ports(state: Path, ports: Sequence[FrontPort]) -> None:
 def keep_ports(
     state: Path, before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]
 ) -> tuple[Sequence[FrontPort], Sequence[int]]:
-    """Take away what of ``before`` is not as in ``after``, and the cables; the rest stays connected.
+    """Remove the ports of ``before`` that are not as in ``after``, and the cables; the rest stays connected.
 
-    ``whole`` are the numbers of those of ``before`` that were made to the end. Returns ``after`` with the
-    folders that were made for it, and the numbers of those that are there. Raises OlafError.
+    ``whole`` are the numbers of the complete ports of ``before``. Returns ``after`` with the folders that
+    were made for it, and the numbers of its existing ports. Raises OlafError.
     """
     made = {folder for port in before for folder in port.folders}
     ports = [
@@ -177,7 +177,7 @@ def keep_ports(
 def find_fitting(
     before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]
 ) -> Sequence[int]:
-    """Return the numbers of those of ``after`` that are there, see :func:`keep`."""
+    """Return the numbers of the ports of ``after`` that exist, see :func:`keep_ports`."""
     known = {
         port.number: port
         for port in before  # a TAP ended with its engine
@@ -191,10 +191,10 @@ def find_fitting(
 
 
 def remove_ports(state: Path, ports: Sequence[FrontPort]) -> None:
-    """Take away what :func:`make` made and what processes left of it; pcap files outside ``state`` stay,
-    and with them their folders.
+    """Remove the interfaces of :func:`make_ports` and what processes left of them.
 
-    Raises OlafError when an interface cannot be removed.
+    Pcap files outside ``state`` stay, and with them their folders. Raises OlafError when an interface cannot
+    be removed.
     """
     for port in ports:
         if port.transport is Transport.UNIX and Path(port.inner).is_socket():
@@ -204,18 +204,18 @@ def remove_ports(state: Path, ports: Sequence[FrontPort]) -> None:
 
 
 def find_lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
-    """Return those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
+    """Return the running ``ports`` that were removed: no frame can come in or go out there."""
     return [port for port in ports if not _is_there(port)]
 
 
 def _parent_folders(files: Iterable[str]) -> set[str]:
-    """Return the folders that ``files`` are in, at any depth."""
+    """Return the folders of ``files``, at any depth."""
     return {str(folder) for name in files for folder in Path(name).parents}
 
 
 def _remove_folders(folders: Iterable[str]) -> None:
     for folder in sorted(folders, reverse=True):
-        with suppress(OSError):  # not empty: another deployment uses it
+        with suppress(OSError):  # it is not empty: another deployment uses it
             Path(folder).rmdir()
 
 
@@ -225,10 +225,10 @@ def _is_there(port: FrontPort) -> bool:
         return False
     match port.transport:
         case Transport.NIC | Transport.VETH:
-            # Of a veth the pipeline's end, which goes with the host's; a host may move its own end elsewhere.
+            # A veth's end at the pipeline goes with the host's; a host may move its own end elsewhere.
             return (_SYS / port.inner).exists()
         case Transport.TAP:
-            return True  # in the namespace or moved from there: only the process holds its other end
+            return True  # in the namespace or moved from there: only the process has its other end
         case Transport.UNIX:
             return Path(port.inner).is_socket()
         case Transport.PCAP:
@@ -236,7 +236,7 @@ def _is_there(port: FrontPort) -> bool:
 
 
 def choose_transport(port: Port) -> Transport:
-    """Return how a port is reached: as it says, or the best way that this user is allowed."""
+    """Return a port's transport: its own, or the best that this user may use."""
     if port.transport is not None:
         return port.transport
     return Transport.UNIX if interfaces.why_not() else Transport.VETH
@@ -271,13 +271,13 @@ def _place_port(port: Port, transport: Transport, testbed: Testbed, state: Path)
 
 
 def _missing_folders(files: Sequence[str], state: Path) -> Sequence[str]:
-    """Folders that ``files`` need and that are not there yet; the state folder is not a port's."""
+    """Return the missing folders that ``files`` need; the state folder is not a port's."""
     wanted = _parent_folders(files) - {str(state), *map(str, state.parents)}
     return sorted(folder for folder in wanted if not os.path.lexists(folder))
 
 
 def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
-    """Yield what stands in the way of a port's socket or files."""
+    """Yield the obstacles to a port's socket or files."""
     if port.transport is Transport.PCAP and len(port.files) > 2:
         mixed = f"a folder of its pcap files has a comma, which separates the two files: {port.inner}"
         yield Problem(mixed, where, "move the testbed, or set OLAF_STATE, to a folder without a comma")

@@ -1,4 +1,4 @@
-"""The one interface behind which every target sits; a new target is one new sub-package."""
+"""The one interface behind which every target is; a new target is one new sub-package."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ class TargetDevice:
     """A P4Runtime device of a running target."""
 
     name: str
-    """``vnp4_1`` or ``vnp4_2``; of several engines ``ENGINE/vnp4_1``, see :func:`device_name`."""
+    """``vnp4_1`` or ``vnp4_2``; with several engines ``ENGINE/vnp4_1``, see :func:`device_name`."""
     device_id: int
     address: str
-    """Address of its P4Runtime server: unix:PATH or host:port."""
+    """The address of its P4Runtime server: unix:PATH or host:port."""
     p4info: Path
     config: Path
     """The device_config to push."""
     access: Access | None = None
-    """What to show at an address beyond this machine."""
+    """The client's credentials at an address beyond this machine."""
 
 
 def device_name(testbed: Testbed, engine: str, block: str) -> str:
-    """Return the name of an engine's device: the block's own when there is one engine only."""
+    """Return the name of an engine's device: the block's own when there is only one engine."""
     return f"{engine}/{block}" if len(testbed.engines) > 1 else block
 
 
@@ -51,22 +51,22 @@ class TimedFrame:
 
 @dataclass(frozen=True)
 class Advanced:
-    """What happened up to a virtual time."""
+    """The events up to a virtual time."""
 
     left: Sequence[TimedFrame]
-    """Frames that left, in order."""
+    """The frames that left, in order."""
     next: int | None
-    """ns before which nothing leaves unless another frame arrives; None when nothing will."""
+    """The ns before which nothing leaves unless another frame arrives; None when nothing will."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds of processor time."""
+    """Processor time in seconds."""
 
     engine: float
-    """In the P4 blocks and the queues."""
+    """The time in the P4 blocks and the queues."""
     messages: float
-    """To read what arrives and to write what leaves."""
+    """The time of reading arriving frames and writing leaving ones."""
 
 
 class VirtualTime(Protocol):
@@ -77,28 +77,28 @@ class VirtualTime(Protocol):
 
     @property
     def spent(self) -> Spent:
-        """The session's, in the engine's process, as of the last advance."""
+        """The session's processor time in the engine's process, as of the last advance."""
 
     def arrive(self, frame: TimedFrame) -> None:
-        """A frame arrives at a front port."""
+        """Let a frame arrive at a front port."""
 
     def advance(self, time: int) -> Advanced:
         """Run to virtual ``time`` in ns. Raises OlafError for a frame that the engine cannot take."""
 
     def close(self) -> None:
-        """End the session: what is in the queue leaves unseen."""
+        """End the session: the updates in the queue leave unseen."""
 
 
 class Registers(Protocol):
     """The queue's registers by name, as the register map defines them."""
 
     permit: Callable[[], None]
-    """Called before each write; raises OlafError where that is not allowed."""
+    """Called before each write; raises OlafError where a write is not allowed."""
 
     def elect(self, election_id: int | None) -> None:
-        """Write as the controller of this election id from now on; with None as none.
+        """Write as the controller of this election id from now on; with None as no controller.
 
-        From then on the queue refuses those of lower ones, as the devices do. Raises OlafError where a later
+        From then on the queue refuses writes of lower ids, as the devices do. Raises OlafError where a later
         controller came first.
         """
 
@@ -116,11 +116,11 @@ class Registers(Protocol):
         """Give the indices ``first`` … ``last`` these settings, each of them at one instant."""
 
     def command(self, command: Command, first: int, last: int) -> None:
-        """FBCAST or RESET the indices ``first`` … ``last``, and return when that is done."""
+        """Apply FBCAST or RESET to the indices ``first`` … ``last``, and return when that is done."""
 
 
 def of_root(queues: Mapping[str, _T]) -> _T:
-    """Return what ``queues``, by engine, hold of the root's."""
+    """Return the root's entry of ``queues``, by engine."""
     return next(iter(queues.values()))
 
 
@@ -134,7 +134,7 @@ class Shards(Protocol):
         """Return the shards that have these indices."""
 
     def place(self, first: int, last: int, shard: int) -> None:
-        """Make the indices ``first`` … ``last`` a shard's, with all that waits, in order."""
+        """Move the indices ``first`` … ``last`` to a shard, with their waiting updates, in order."""
 
     def steer(self, queues: Mapping[int, Mapping[str, int]]) -> None:
         """Let network cards give each address' frames, by port, to that shard, where they can."""
@@ -145,11 +145,11 @@ class Shards(Protocol):
 
 @runtime_checkable
 class Sharded(Protocol):
-    """What runs and may have engines of several threads."""
+    """A running target that may have engines of several threads."""
 
     @property
     def sharded(self) -> Mapping[str, Shards]:
-        """These engines' threads, by the engine's name."""
+        """The threads of the engines that have several, by the engine's name."""
 
 
 class Running(Protocol):
@@ -166,7 +166,7 @@ class Running(Protocol):
         """The registers of each engine's queue by the engine's name, each behind its parent's."""
 
     def alive(self) -> bool:
-        """Return whether every process of it answers."""
+        """Return whether every process of the target answers."""
 
     def host_port(self, number: int) -> HostPort:
         """Return the host side of a front port. Raises OlafError."""
@@ -177,19 +177,18 @@ class Running(Protocol):
     def logs(self) -> Sequence[Path]: ...
 
     def stats(self) -> dict[str, Any]:
-        """``ports``: by number, frames and bytes each way, the ports of links between engines included;
-        ``losses``: those that went nowhere; ``carriers``: by number, whether a front port's cable is up,
-        where that is known."""
+        """Return ``ports``: by number, frames and bytes each way, with the ports of links between engines;
+        ``losses``: lost frames; ``carriers``: by number, whether a front port's cable is up, where known."""
 
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
-        """Run frames (by time, never decreasing) through the engine in virtual time, from virtual
-        time 0 with an empty queue and zeroed counters; yields what leaves, in order.
+        """Run frames (by time, never decreasing) through the engine in virtual time, and yield its output.
 
-        Raises OlafError where the target has no virtual time.
+        Virtual time begins at 0 with an empty queue and zeroed counters. Raises OlafError where the target
+        has no virtual time.
         """
 
     def virtual_time(self) -> VirtualTime:
-        """As ``replay``, for what is sent next to depend on what has left.
+        """Return a session like ``replay`` in which the next input may depend on the output.
 
         Raises OlafError where the target has no virtual time.
         """
@@ -197,30 +196,30 @@ class Running(Protocol):
 
 @runtime_checkable
 class Rewirable(Protocol):
-    """What runs and can be given other front ports meanwhile."""
+    """A running target that can get other front ports meanwhile."""
 
     def rewirable(self) -> bool:
         """Return whether it can in this case."""
 
     def rewiring(self, testbed: Testbed) -> Sequence[str]:
-        """Return how its front ports differ from those of ``testbed``, as lines of a diff. Raises
+        """Return the differences between its front ports and those of ``testbed``, as lines of a diff. Raises
         OlafError."""
 
     def rewire(self, testbed: Testbed, progress: Progress) -> None:
-        """Make them those of ``testbed``, none of which is a TAP; frames pass at those that stay. Raises
-        OlafError."""
+        """Give the target the front ports of ``testbed``, none of which is a TAP; frames pass at those that
+        stay. Raises OlafError."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """A built pipeline: a folder whose name is the digest of everything that went into it."""
+    """A built pipeline: a folder whose name is the digest of all inputs of the build."""
 
     folder: Path
     key: str
     fresh: bool
-    """False when it came from the cache."""
+    """False when the build came from the cache."""
     next_steps: str = ""
-    """What an operator has to do with it, and where; empty when a deploy does all."""
+    """The operator's next steps, and their machines; empty when a deploy does all."""
 
 
 class Target(Protocol):
@@ -229,20 +228,20 @@ class Target(Protocol):
     name: str
 
     def missing(self) -> Sequence[str]:
-        """Return the programs this target needs and does not find."""
+        """Return the programs that this target needs and does not find."""
 
     def build(self, testbed: Testbed, progress: Progress) -> Build: ...
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return why it could not start here, as far as can be known while something else still runs."""
+        """Return why the testbed cannot start here, as far as it is known while another one still runs."""
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> Running:
-        """Bring processes and ports up, nothing programmed yet, in place of what is in ``state``: front ports
-        that fit stay, and so do hosts' programs. On failure leave no process behind, and nothing at all where
-        there was nothing. Raises OlafError."""
+        """Start processes and ports, with nothing programmed yet, in place of those in ``state``: front ports
+        that fit stay, and so do hosts' programs. On failure leave no process, and nothing at all where there
+        was nothing. Raises OlafError."""
 
     def find(self, testbed: Testbed, state: Path) -> Running | None:
-        """Return what runs in ``state``, or None when nothing of it answers."""
+        """Return the running target of ``state``, or None when nothing of it answers."""
 
     def stop(self, state: Path) -> None:
         """End every process and remove every port that ``state`` names, also after a crash."""

@@ -1,4 +1,4 @@
-"""The P4 sources of a testbed: the plain programs, and the one file of what varies."""
+"""The P4 sources of a testbed: the plain programs, and the one file that varies."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from olafswitch import cache
 
 
 def sources_folder(testbed: Testbed) -> Path:
-    """Return the folder with every P4 file of ``testbed``: one a content, so that compilers see the same
-    paths."""
+    """Return the folder with every P4 file of ``testbed``: one for each content, so that compilers see the
+    same paths."""
     files = render_sources(testbed)
 
     def write(work: Path) -> None:
@@ -33,7 +33,7 @@ def render_sources(testbed: Testbed) -> dict[str, str]:
 
 
 def render_params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_TOS) -> str:
-    """``params.p4``: what the programs take from the testbed, and the table sizes."""
+    """Return ``params.p4``: the testbed's parameters of the programs, and the table sizes."""
     return fill(
         "p4/params.p4.j2",
         udp_port=udp_port,

@@ -1,11 +1,11 @@
-"""What an engine's process may do where root starts it: no more than its ports need."""
+"""The rights of an engine's process that root starts: no more than its ports need."""
 
 import ctypes
 import os
 from collections.abc import Set
 
 NEEDED = frozenset({"CAP_DAC_OVERRIDE", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_IPC_LOCK", "CAP_BPF"})
-"""Caches in a folder of who called sudo; ports; memory and programs of AF_XDP."""
+"""The rights for caches in a folder of sudo's caller, ports, and memory and programs of AF_XDP."""
 NAMESPACES = "CAP_SYS_ADMIN"
 _NUMBERS = {
     "CAP_DAC_OVERRIDE": 1,
@@ -21,9 +21,9 @@ _LAST = 63
 
 
 def keep_capabilities(names: Set[str]) -> None:
-    """Give up every capability but ``names``, for this thread, those it starts and what they run.
+    """Give up every capability but ``names``, for this thread, its new threads and their programs.
 
-    What it does not have it does not get. Raises OSError.
+    It gains no capability. Raises OSError.
     """
     if os.geteuid() != 0:
         return

@@ -1,8 +1,8 @@
 """The processes of a deployment: started detached, found again and ended whatever crashed in between.
 
 Every process carries the state folder in its environment, so the folder alone is enough to find them all,
-also those that were never recorded. Each is started by a shell that waits for it and logs how it ended,
-for a killed process cannot.
+also those that were never recorded. Each is started by a shell that waits for it and logs how it ended, for a
+killed process cannot.
 """
 
 import json
@@ -38,16 +38,15 @@ printf '%s\\n' "$end"
 [ "$(cat "$life" 2>/dev/null)" = "runs as $$" ] && printf '%s\\n' "$end" > "$life"
 exit "$code"
 """
-"""Without the mark in its own environment: ending a deployment leaves this shell to log how that went."""
+"""The shell has no mark in its own environment: ending a deployment leaves it to log the end."""
 
 
 def spawn_process(
     argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = (), folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``; what becomes
-    of it is reported by :func:`died`.
+    """Start ``argv`` in its own session (and in ``folder``), with its output going to ``log``.
 
-    Raises OlafError.
+    :func:`list_died` reports its end. Raises OlafError.
     """
     if shutil.which(argv[0]) is None:
         raise OlafError(Problem("cannot be started: the program does not exist", argv[0]))
@@ -77,7 +76,7 @@ def spawn_process(
 
 
 def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> Any:
-    """Start ``argv`` with ``--ready-fd N`` added and return the JSON line it writes there when ready.
+    """Start ``argv`` with ``--ready-fd N`` added and return the JSON line that it writes there when ready.
 
     Raises OlafError when it ends or writes nothing within ``seconds``; it is ended then.
     """
@@ -103,7 +102,7 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
 
 
 def say_ready(descriptor: int | None, value: Any) -> None:
-    """In the started process: send :func:`spawn_ready` ``value``. ``None``: no process waits for it."""
+    """Send ``value`` to :func:`spawn_ready` from the started process; ``None``: no process waits for it."""
     if descriptor is None:
         return
     with os.fdopen(descriptor, "w") as pipe:
@@ -115,8 +114,8 @@ STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
 
 def find_processes(state: Path) -> Sequence[psutil.Process]:
-    """Return every process of the deployment in ``state`` that this user may look at, but the caller:
-    those that carry its folder, and those in one of its network namespaces."""
+    """Return every process of the deployment in ``state`` except the caller that this user may inspect: those
+    that carry its folder, and those in one of its network namespaces."""
     wanted = str(state.resolve())
     others = _other_processes()
     inside = processes_in(interfaces.namespaces_of(state), (process.pid for process in others))
@@ -128,17 +127,17 @@ def find_processes(state: Path) -> Sequence[psutil.Process]:
 
 
 def of_engine(state: Path) -> Sequence[psutil.Process]:
-    """Return those of the deployment in ``state`` that are no programs of its hosts."""
+    """Return the processes of the deployment in ``state`` that are not programs of its hosts."""
     return [process for process in find_processes(state) if _is_of_engine(process)]
 
 
 def list_died(state: Path) -> Sequence[str]:
-    """Return what was started in ``state`` and has ended by itself, each with how, when and its log."""
+    """Return the processes of ``state`` that have ended by themselves, each with how, when and its log."""
     return [how for _, how in _find_dead(state)]
 
 
 def words_of_dead(state: Path) -> Mapping[str, str]:
-    """Return the end of the log of each that has ended by itself, by the log's name."""
+    """Return the last lines of the log of each process that has ended by itself, by the log's name."""
     return {log: words for log, _ in _find_dead(state) if (words := last_words(state / log))}
 
 
@@ -155,7 +154,7 @@ def _find_dead(state: Path) -> Iterator[tuple[str, str]]:
 
 
 def list_stopped(state: Path) -> Sequence[str]:
-    """Processes of the deployment's engine that a signal has stopped, each with what lets it go on."""
+    """Return the processes of the deployment's engine that a signal has stopped, each with the remedy."""
     found = []
     for process in of_engine(state):
         with suppress(psutil.Error):
@@ -165,16 +164,16 @@ def list_stopped(state: Path) -> Sequence[str]:
 
 
 def find_states() -> set[Path]:
-    """Return the state folders, there or deleted, of every process of a deployment that this user may look
-    at."""
+    """Return the state folders, existing or deleted, of every process of a deployment that this user may
+    inspect."""
     found = (_deployment_of(process) for process in psutil.process_iter())
     return {Path(folder) for folder in found if folder is not None}
 
 
 def is_running(process: psutil.Process) -> bool:
-    """Return whether any of its threads still runs."""
+    """Return whether any thread of the process still runs."""
     try:
-        # A first thread that ended is a zombie while others still hold the process's files.
+        # A first thread that ended is a zombie while others still have the process's files.
         return process.is_running() and (
             process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
         )
@@ -185,16 +184,16 @@ def is_running(process: psutil.Process) -> bool:
 def end_all(state: Path) -> None:
     """End every process of ``state``: SIGTERM first, killed after 5 s.
 
-    Raises OlafError when one stays.
+    Raises OlafError when one remains.
     """
     _end_processes(lambda: find_processes(state))
     _forget_ended(state)
 
 
 def end_engine(state: Path) -> None:
-    """End the processes of ``state`` but its hosts' programs: SIGTERM first, killed after 5 s.
+    """End the processes of ``state`` except its hosts' programs: SIGTERM first, killed after 5 s.
 
-    Raises OlafError when one stays.
+    Raises OlafError when one remains.
     """
     _end_processes(lambda: of_engine(state))
     _forget_ended(state)
@@ -203,7 +202,7 @@ def end_engine(state: Path) -> None:
 def end_in(namespace: str) -> None:
     """End every process in a network namespace: SIGTERM first, killed after 5 s.
 
-    Raises OlafError when one stays.
+    Raises OlafError when one remains.
     """
 
     def inside() -> Sequence[psutil.Process]:
@@ -229,7 +228,7 @@ def _end_processes(find: Callable[[], Sequence[psutil.Process]]) -> None:
             with suppress(psutil.Error):
                 process.send_signal(how)
         psutil.wait_procs(mine, _TERMINATION_SECONDS)
-        mine = find()  # what they started meanwhile belongs to it too
+        mine = find()  # processes that they started meanwhile belong to it, too
         if not mine:
             return
     problems = (Problem("does not end", f"process {process.pid}", "end it as its owner") for process in mine)
@@ -242,12 +241,12 @@ def _other_processes() -> Sequence[psutil.Process]:
 
 
 def _life_file(log: Path) -> Path:
-    """Return where it is noted how the process that writes ``log`` is."""
+    """Return the file with the state of the process that writes ``log``."""
     return log.with_name(log.name + _LIFE)
 
 
 def _forget_ended(state: Path) -> None:
-    """Remove the notes of what was ended on purpose, once its watchers have written how it ended."""
+    """Remove the notes of processes that were ended on purpose, once their watchers have written the end."""
     notes = list(state.glob(f"*{_LIFE}"))
     psutil.wait_procs(filter(None, map(_find_watcher, notes)), _TERMINATION_SECONDS)
     for life in notes:
@@ -273,15 +272,14 @@ def _is_written(state: Path, log: str) -> bool:
 
 
 def _program_name(argv: Sequence[str]) -> str:
-    """Return what a log calls a program: a Python module's name, or the program's, whatever network it
-    runs in."""
+    """Return a program's name for a log: a Python module's, or the program's, in whatever network it runs."""
     if list(argv[:3]) == ["ip", "netns", "exec"]:
         argv = argv[4:]
     return argv[2] if argv[1:2] == ["-m"] else Path(argv[0]).name
 
 
 def _deployment_of(process: psutil.Process) -> str | None:
-    """Return the state folder that a process carries."""
+    """Return the state folder in a process's environment."""
     return _read_environment(process).get(OWNER)
 
 
@@ -291,7 +289,7 @@ def _is_of_engine(process: psutil.Process) -> bool:
 
 
 def _read_environment(process: psutil.Process) -> Mapping[str, str]:
-    """Empty where this user may not look."""
+    """Return a process's environment; empty where this user may not inspect it."""
     try:
         environment: dict[str, str] = process.environ()
     except (psutil.Error, OSError):
@@ -300,7 +298,7 @@ def _read_environment(process: psutil.Process) -> Mapping[str, str]:
 
 
 def _kill_started(started: subprocess.Popen[bytes]) -> None:
-    """Kill what :func:`spawn` started: the shell and the program that it waits for."""
+    """Kill the shell that :func:`spawn_process` started, and the program that it waits for."""
     with suppress(psutil.NoSuchProcess):
         shell = psutil.Process(started.pid)
         family = [*shell.children(recursive=True), shell]
@@ -312,8 +310,8 @@ def _kill_started(started: subprocess.Popen[bytes]) -> None:
 
 
 def _read_line(descriptor: int, seconds: float) -> bytes | None:
-    """Return the first line; nothing when the other end closes before it is complete, None when
-    ``seconds`` pass."""
+    """Return the first line; nothing when the other end closes before it is complete, None when ``seconds``
+    pass."""
     end = time.monotonic() + seconds
     line = b""
     waiting = select.poll()

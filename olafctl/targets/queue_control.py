@@ -1,4 +1,4 @@
-"""What a process that holds an engine answers at its control socket."""
+"""The answers of a process with an engine at its control socket."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,17 +14,17 @@ from olafswitch.errors import OlafError, Problem
 
 
 class HoldsQueues(Protocol):
-    """What holds queues: an engine, or a card."""
+    """An object with queues: an engine, or a card."""
 
     @property
     def register_sequences(self) -> AbstractContextManager[Any]:
         """Held for as long as accesses belong together."""
 
     def port_stats(self, number: int) -> Any:
-        """Return what went through a front port, as a dataclass."""
+        """Return the counts of a front port, as a dataclass."""
 
     def losses(self) -> Any:
-        """Frames that went nowhere, by reason, as a dataclass."""
+        """Return the numbers of lost frames, by reason, as a dataclass."""
 
 
 def make_handlers(
@@ -34,12 +34,12 @@ def make_handlers(
     devices: Sequence[TargetDevice],
     carriers: Callable[[], Mapping[str, bool]] = dict,
 ) -> Mapping[str, Handler]:
-    """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):
-    ``elect``, ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them,
-    ``configure`` and ``command`` for a range. ``carriers`` says which front ports' cables are up."""
+    """Return handlers of ``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its
+    engine's name): ``elect``, ``read`` and ``write`` by name, ``read_all``; ``settings`` of all indices,
+    ``configure`` and ``command`` for a range. ``carriers`` returns which front ports' cables are up."""
 
     def on(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
-        """Do that on the registers of the queue that a request names, one request at a time."""
+        """Run ``act`` on the registers of the queue that a request names, one request at a time."""
 
         def handle(request: dict[str, Any]) -> Any:
             with engine.register_sequences:
@@ -50,7 +50,7 @@ def make_handlers(
     elected = dict.fromkeys(queues, 0)
 
     def changing(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
-        """As ``on``, unless a controller with a higher election id came before; who gives none is not one."""
+        """Run ``act`` unless a controller with a higher election id came before; a request may have no id."""
 
         def handle(registers: QueueRegisters, request: dict[str, Any]) -> Any:
             queue = str(request["queue"])
@@ -92,7 +92,7 @@ def make_handlers(
 
 
 class HoldsShards(Protocol):
-    """An engine whose queue may be several."""
+    """An engine whose queue may consist of several shards."""
 
     @property
     def register_sequences(self) -> AbstractContextManager[Any]: ...
@@ -105,8 +105,8 @@ class HoldsShards(Protocol):
 
 
 def shard_handlers(engine: HoldsShards, cards: Mapping[str, FlowRules]) -> Mapping[str, Handler]:
-    """``shards``: what each has done; ``owners`` of indices; ``place`` for a range of them; ``steer``:
-    the shards of addresses, for ``cards`` by their port; ``steering``: what came of it."""
+    """Return handlers of ``shards``: the work of each; ``owners`` of indices; ``place`` for a range of them;
+    ``steer``: the shards of addresses, for ``cards`` by their port; ``steering``: its result."""
 
     def shards(_: dict[str, Any]) -> Any:
         with engine.register_sequences:

@@ -1,4 +1,4 @@
-"""The process that holds a deployment's queues, seen from outside by its control socket."""
+"""The process with a deployment's queues, seen from outside by its control socket."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,22 +20,22 @@ from olafswitch.ports.host import HostPort, open_host_port
 SOCKET = "queue.sock"
 LOG = "queue.log"
 ONLY = "engine"
-"""What a process calls its engine where it can have one only."""
+"""The engine's name in a process that can have only one."""
 _START_SECONDS = 60.0
 
 
 class SocketRegisters:
-    """A queue's registers by name, over the control socket of the process that holds the queue."""
+    """A queue's registers by name, over the control socket of the process with the queue."""
 
     def __init__(self, request: Callable[..., Any], engine: str) -> None:
-        """``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
+        """Create the registers; ``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
         self._request = request
         self._engine = engine
         self._election: dict[str, int] = {}
         self.permit: Callable[[], None] = lambda: None
 
     def elect(self, election_id: int | None) -> None:
-        """Write as the controller of this election id from now on; with None as none. Raises OlafError."""
+        """Write as the controller of this election id from now on; None: as none. Raises OlafError."""
         self._election = {}
         if election_id is not None:
             self._election["election"] = election_id
@@ -65,7 +65,7 @@ class SocketRegisters:
         self._ask("configure", range=part, **self._election)
 
     def command(self, command: Command, first: int, last: int) -> None:
-        """FBCAST or RESET the indices ``first`` … ``last``. Raises OlafError when the queue refuses."""
+        """Send FBCAST or RESET to the indices ``first`` … ``last``. Raises OlafError if it is refused."""
         self.permit()
         self._ask("command", command=command.name, first=first, last=last, **self._election)
 
@@ -74,10 +74,10 @@ class SocketRegisters:
 
 
 class SocketShards:
-    """See :class:`olafctl.targets.interface.Shards`: over a process's control socket. Raises OlafError."""
+    """The :class:`olafctl.targets.interface.Shards` of a process; its calls raise OlafError."""
 
     def __init__(self, request: Callable[..., Any]) -> None:
-        """``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
+        """Create the shards; ``request`` is :func:`olafctl.targets.control.ask_process` of the process."""
         self._request = request
 
     def counted(self) -> Sequence[dict[str, Any]]:
@@ -97,13 +97,13 @@ class SocketShards:
 
 
 class RunningProcess:
-    """See :class:`olafctl.targets.interface.Running`. Of its own it has no virtual time."""
+    """The :class:`olafctl.targets.interface.Running` of one process, without virtual time."""
 
     called: str
     """The target's name in an error."""
 
     def __init__(self, state: Path, recorded: Deployment) -> None:
-        """Raises OlafError when the process in ``state`` does not answer."""
+        """Connect to the process in ``state``. Raises OlafError when it does not answer."""
         self._state = state
         self._socket = state / SOCKET
         self.devices: Sequence[TargetDevice] = [
@@ -147,16 +147,16 @@ class RunningProcess:
         return [self._state / LOG]
 
     def stats(self) -> dict[str, Any]:
-        """``ports``: by number, frames and bytes each way; ``losses``: frames that went nowhere."""
+        """Return ``ports``: by number, frames and bytes each way; ``losses``: lost frames."""
         stats: dict[str, Any] = ask_process(self._socket, "stats")
         return stats
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
-        """Raises OlafError."""
+        """Raise OlafError: the target has no virtual time."""
         raise self._no_virtual_time()
 
     def virtual_time(self) -> VirtualTime:
-        """Raises OlafError."""
+        """Raise OlafError: the target has no virtual time."""
         raise self._no_virtual_time()
 
     def _no_virtual_time(self) -> OlafError:
@@ -168,7 +168,7 @@ _Running = TypeVar("_Running", bound=RunningProcess)
 
 
 def find_process(target: str, state: Path, opened: Callable[[Path, Deployment], _Running]) -> _Running | None:
-    """Return what ``target`` runs in ``state``, as ``opened`` makes it, if it answers."""
+    """Return the running target ``target`` in ``state``, from ``opened``, if it answers."""
     recorded = deployment.load_deployment(state)
     if recorded is None or recorded.target != target or not processes.find_processes(state):
         return None
@@ -179,6 +179,6 @@ def find_process(target: str, state: Path, opened: Callable[[Path, Deployment], 
 
 
 def start_process(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:
-    """Run ``module`` as a process for ``state``; returns what it says when ready. Raises OlafError."""
+    """Run ``module`` as a process for ``state``; return its message when ready. Raises OlafError."""
     argv = [sys.executable, "-m", module, str(state.resolve())]
     return processes.spawn_ready(argv, state, state / log, seconds)

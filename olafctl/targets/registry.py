@@ -1,4 +1,4 @@
-"""The targets by name: every sub-package with a module ``target`` that holds ``TARGET``, and those that
+"""The targets by name: every sub-package with a module ``target`` that has ``TARGET``, and the targets that
 installed distributions add as entry points of the group ``olaf.targets``.
 
 A package's name has an underscore where the target's has a hyphen.

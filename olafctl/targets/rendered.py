@@ -1,4 +1,4 @@
-"""The inputs of a build: what is rendered from the testbed, and a name for all of it."""
+"""The inputs of a build: the files rendered from the testbed, and a name for all of it."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,14 +36,14 @@ def build_pipeline(
     progress: Progress,
 ) -> Build:
     """Return the build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), from the
-    cache or made now: the native engine, each engine's ``queue``, and in the build's folder each block, which
-    ``compile_block`` compiles, given the folder of its sources, the build's, and its name.
+    cache or made now: the native engine, each engine's ``queue``, and each block, which ``compile_block``
+    compiles, given the folder of its sources, the build's folder, and its name.
 
     Raises OlafError."""
 
     def everything(folder: Path) -> None:
         source = p4.sources_folder(testbed)
-        # What takes longest first.
+        # The longest part comes first.
         parts: list[Callable[[], object]] = [partial(queue, engine, progress) for engine in testbed.engines]
         parts += [pipeline_library, *(partial(compile_block, source, folder, name) for name in BLOCKS)]
         with ThreadPoolExecutor(_PARALLEL) as pool:

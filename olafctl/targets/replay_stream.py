@@ -1,6 +1,6 @@
-"""A virtual-time session seen from Python: frames with times written to a stream, frames with times read.
+"""A virtual-time session in Python: frames with times written to a stream, frames with times read.
 
-The record is ``olafctl/targets/engine/native/replay.h``'s: time ns u64, port u32, length u32, then the frame.
+``olafctl/targets/engine/native/replay.h`` defines the record: time ns u64, port u32, length u32, the frame.
 """
 
 import select
@@ -22,9 +22,9 @@ _CHUNK = 1 << 20
 
 
 def exchange_frames(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
-    """Send ``frames`` and yield what comes back, both at once; closes ``peer``.
+    """Send ``frames`` and yield the answers at the same time; close ``peer``.
 
-    Raises OlafError with what the engine objects to, and whatever ``frames`` raises.
+    Raises OlafError with the engine's objection, and whatever ``frames`` raises.
     """
     failures: list[BaseException] = []
 
@@ -56,21 +56,21 @@ def exchange_frames(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterat
 
 
 class Session:
-    """See :class:`olafctl.targets.interface.VirtualTime`."""
+    """The :class:`olafctl.targets.interface.VirtualTime` of a stream."""
 
     def __init__(self, peer: socket.socket) -> None:
-        """``peer`` is the session's stream; it is closed with the session."""
+        """Begin a session on its stream ``peer``, which is closed with the session."""
         self._peer = peer
         self._records = _Records(peer)
         self._unsent = bytearray()
         self.spent = Spent(0.0, 0.0)
 
     def arrive(self, frame: TimedFrame) -> None:
-        """Kept until the next ``advance``."""
+        """Store a frame until the next ``advance``."""
         self._unsent += _pack_frame(frame)
 
     def advance(self, time: int) -> Advanced:
-        """Return one round trip. Raises OlafError with what the engine objects to in the frames before."""
+        """Make one round trip and return its result. Raises OlafError with the engine's objection."""
         self._unsent += _RECORD.pack(time, _ADVANCE, 0)
         self._send()
         left: list[TimedFrame] = []
@@ -85,7 +85,7 @@ class Session:
             self._records.receive()
 
     def close(self) -> None:
-        """Returns when another session may begin."""
+        """End the session, and return when another one may begin."""
         with suppress(OSError, OlafError):
             self._peer.shutdown(socket.SHUT_WR)
             while not self._records.ended:
@@ -95,7 +95,7 @@ class Session:
         self._peer.close()
 
     def _send(self) -> None:
-        """Send all that is unsent; receive meanwhile, or both ends might wait for the other to read."""
+        """Send all unsent frames; receive meanwhile, or both ends might wait for the other to read."""
         unsent = memoryview(bytes(self._unsent))
         self._unsent.clear()
         while unsent:
@@ -112,7 +112,7 @@ class Session:
 
 
 def refuse_session(peer: socket.socket, message: str) -> None:
-    """From the engine's side: end the session at once with ``message``."""
+    """End the session at once with ``message``, on the engine's side."""
     text = message.encode()
     peer.sendall(_RECORD.pack(_END, 1, len(text)) + text)
 
@@ -148,8 +148,8 @@ class _Records:
         self._data += more
 
     def complete(self) -> Iterator[TimedFrame]:
-        """Yield the records that are whole by now, each once. Raises OlafError with what the engine
-        objects to."""
+        """Yield the records that are complete by now, each once. Raises OlafError with the engine's
+        objection."""
         data, position = self._data, 0
         self._data = b""
         while len(data) - position >= _RECORD.size:
@@ -170,7 +170,7 @@ class _Records:
 
 
 def _receive_bytes(peer: socket.socket) -> bytes:
-    """Return what comes next; nothing at the end, also when the engine closed with frames still unread."""
+    """Return the next bytes; none at the end, also when the engine closed with frames still unread."""
     try:
         return peer.recv(_CHUNK)
     except ConnectionResetError:

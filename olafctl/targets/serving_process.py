@@ -15,8 +15,8 @@ from olafswitch.errors import EXIT_FAILED, OlafError
 
 
 def run_process(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
-    """Run ``python -m MODULE STATE``, which serves the deployment in STATE inside of ``serving`` and reports
-    what that gives to the process that waits for this one to be ready."""
+    """Run ``python -m MODULE STATE``, which serves the deployment in STATE inside ``serving`` and reports its
+    value to the process that waits for this one to be ready."""
 
     @click.command()
     @click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))

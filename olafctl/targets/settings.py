@@ -1,4 +1,4 @@
-"""Settings of a queue that hold for a while."""
+"""Set a queue's settings for a while."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from olafctl.targets.interface import Registers
 
 @contextmanager
 def configured(registers: Registers, spans: Sequence[tuple[int, int]], **values: Any) -> Iterator[None]:
-    """Inside, the indices of ``spans``, each from its first to its last, have other settings."""
+    """Give the indices of ``spans``, each from its first to its last, other settings inside the context."""
     before = registers.settings()
     try:
         for part, (first, last) in product(before, spans):

@@ -1,4 +1,4 @@
-"""Testbeds as an operator names them, checked against the targets that there are."""
+"""Load testbeds as an operator names them, checked against the existing targets."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The queue process of the bmv2 target: ``python -m olafctl.targets.bmv2.process STATE``.
 
-Holds each engine's OlafQueue, the front ports, the links and the cables to the switches. These serve
+It has each engine's OlafQueue, the front ports, the links and the cables to the switches. The switches serve
 P4Runtime themselves, at UNIX sockets in the state folder.
 """
 
@@ -24,13 +24,14 @@ from olafswitch.ports.namespace import run_within
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
-    """Return where switch ``device_id`` serves P4Runtime."""
+    """Return the socket at which switch ``device_id`` serves P4Runtime."""
     return state / f"vnp4_{device_id}.grpc.sock"
 
 
 @contextmanager
 def serve_queues(state: Path) -> Iterator[list[str]]:
-    """Yield the queues deployed in ``state``, and where their switches serve P4Runtime.
+    """Serve the queues deployed in ``state`` and yield their switches' addresses. Raises OlafError or
+    OSError.
 
     Raises OlafError or OSError."""
     recorded = deployment.require_deployment(state)

@@ -23,14 +23,14 @@ _POLL_SECONDS = 0.02
 
 
 def log_of(state: Path, device_id: int) -> Path:
-    """Return the log of switch ``device_id``, its own messages and what it prints."""
+    """Return the log of switch ``device_id``: its own messages and its output."""
     return state / f"vnp4_{device_id}.log"
 
 
 def start_switch(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
     """Start one of the switches that ``engines`` need, without a program, on its cables. Raises OlafError."""
     grpc_socket(state, device_id).unlink(missing_ok=True)
-    # Its Thrift server has no other way to listen at less than every address; nothing else lives in there.
+    # Its Thrift server always listens at every address; nothing else lives in this namespace.
     inside = ["ip", "netns", "exec", cables_of(state)]
     process = processes.spawn_process(
         [*inside, *_switch_command(device_id, engines)], state, log_of(state, device_id), folder=state
@@ -56,13 +56,13 @@ def switch_answers(state: Path, device_id: int) -> bool:
 
 
 def _switch_command(device_id: int, engines: Sequence[EnginePart]) -> list[str]:
-    # Paths relative to the state folder: socket addresses are short.
+    # Paths are relative to the state folder: socket addresses are short.
     name = f"vnp4_{device_id}"
     general = ["--no-p4", "--device-id", str(device_id), "--log-console", "--log-level", "warn"]
     for cable in make_cables(engines):
         if cable.device == device_id:
             general += ["-i", f"{cable.switch_port}@{cable.pair.inner}"]
-    # What a build lacks it refuses as an option.
+    # A build refuses options of parts that it lacks.
     if "--thrift-port" in _read_help():
         general += ["--thrift-port", str(9090 + device_id)]
     if "--notifications-addr" in _read_help():

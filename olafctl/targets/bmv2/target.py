@@ -1,4 +1,4 @@
-"""The bmv2 target: the reference that the twin is held against."""
+"""The bmv2 target: the reference with which the twin is compared."""
 
 import subprocess
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ COMPILER = "p4c-bm2-ss"
 
 
 class RunningBmv2(RunningProcess):
-    """See :class:`olafctl.targets.interface.Running`."""
+    """The :class:`olafctl.targets.interface.Running` of the bmv2 target."""
 
     called = "bmv2"
 
@@ -36,7 +36,7 @@ class RunningBmv2(RunningProcess):
 
 
 class Bmv2:
-    """See :class:`olafctl.targets.interface.Target`."""
+    """The :class:`olafctl.targets.interface.Target` of BMv2."""
 
     name = "bmv2"
 
@@ -45,8 +45,8 @@ class Bmv2:
         return [name for name in (COMPILER, switch.PROGRAM, "ip") if find_real(name) is None]
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """JSON and P4Info of both blocks, the Verilated queue, the engine. Raises OlafError."""
-        # On the standard error.
+        """Build JSON and P4Info of both blocks, the Verilated queue, and the engine. Raises OlafError."""
+        # The version is on the standard error.
         version = subprocess.run(
             [COMPILER, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         ).stdout
@@ -57,14 +57,14 @@ class Bmv2:
         return rendered.build_pipeline(self.name, testbed, [version], queue_library, block, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Cables or front ports that cannot be made."""
+        """Return the cables or front ports that cannot be made."""
         if reason := interfaces.why_not():
             where = f"{testbed.source}: target bmv2"
             return [Problem(reason, where, "run as root, or use the target twin")]
         return front_ports.find_problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
-        """Cables, front ports, the queue process and two switches for each engine. Raises OlafError."""
+        """Start cables, front ports, the queue process and two switches for each engine. Raises OlafError."""
 
         def files(block: str) -> tuple[Path, Path]:
             return build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json"
@@ -81,7 +81,7 @@ class Bmv2:
             return RunningBmv2(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningBmv2 | None:
-        """Return what runs in ``state``, if all of it answers."""
+        """Return the running target of ``state``, if all of it answers."""
         running = queue_process.find_process(self.name, state, RunningBmv2)
         return running if running is not None and running.alive() else None
 

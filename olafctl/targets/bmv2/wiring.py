@@ -1,9 +1,9 @@
-"""The cables of the bmv2 target: which interface is plugged in where.
+"""The cables of the bmv2 target: each interface and its place.
 
-Of the n-th engine (from 0) VNP4₁ is device 2 n + 1 and VNP4₂ device 2 n + 2.
+VNP4₁ of the n-th engine (from 0) is device 2 n + 1 and VNP4₂ device 2 n + 2.
 
-A switch that listened at a front port's own interface would also hear what the other switch sends
-there (packet sockets hear both directions), so each has a cable to the queue process for every port.
+A switch that listened at a front port's own interface would also hear the other switch's frames there (packet
+sockets hear both directions), so each has a cable to the queue process for every port.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ class Cable:
 
     @property
     def pair(self) -> VethPair:
-        """Its two ends: ``inner`` at the switch, ``outer`` at the queue process."""
+        """The cable's two ends: ``inner`` at the switch, ``outer`` at the queue process."""
         return VethPair(f"s{self.device}-p{self.switch_port}", f"r{self.device}-p{self.switch_port}")
 
 

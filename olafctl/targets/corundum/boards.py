@@ -1,9 +1,9 @@
-"""Corundum's boards that Vivado builds, as at commit 1ca0151b, and where a checkout has them."""
+"""Corundum's boards that Vivado builds, as at commit 1ca0151b, and their places in a checkout."""
 
 from dataclasses import dataclass
 
 WIDTHS = {100: 512, 25: 128, 10: 64}
-"""Bits of the MACs' streams, by Gb/s."""
+"""The bits of the MACs' streams, by Gb/s."""
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Board:
 
     @property
     def width(self) -> int:
-        """Bits of the MACs' streams."""
+        """The bits of the MACs' streams."""
         return WIDTHS[self.gigabits]
 
     @property
     def licences(self) -> dict[str, str]:
-        """Licences that it needs besides the part's: the MACs of 10G and 25G are open."""
+        """The licences that the board needs besides the part's: the MACs of 10G and 25G are open."""
         return {"cmac_usplus": "the 100G MAC, free of charge"} if self.gigabits == 100 else {}
 
 

@@ -18,16 +18,16 @@ from olafswitch.errors import BadInput, Problem
 
 
 class Corundum:
-    """See :class:`olafctl.targets.interface.Target`. OLAF_CORUNDUM names the checkout."""
+    """The :class:`olafctl.targets.interface.Target` of a Corundum board. OLAF_CORUNDUM names the checkout."""
 
     name = "corundum"
 
     def missing(self) -> Sequence[str]:
-        """Nothing: the variant is written without Vivado."""
+        """Return nothing: the variant is written without Vivado."""
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Return the board's variant beside the checkout, and what to do with it. Raises OlafError."""
+        """Return the board's variant next to the checkout, and the next steps. Raises OlafError."""
         board = _find_board(testbed)
         builds.check_one_engine(testbed)
         if problems := [*builds.not_driven(testbed), *_count_ports(testbed, board)]:
@@ -49,12 +49,12 @@ class Corundum:
         return Build(folder, folder.name, fresh, "\n".join(lines))
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return what a deployment lacks."""
+        """Return why the target cannot be deployed."""
         what = f"the target {self.name} only builds: no agent has its registers (/dev/mqnic0) and links"
         return [Problem(what, str(testbed.source), "deploy with the target opennic, software or twin")]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> NoReturn:
-        """Raises BadInput: see :meth:`problems`."""
+        """Raise BadInput with :meth:`problems`."""
         raise BadInput(*self.problems(testbed, state))
 
     def find(self, testbed: Testbed, state: Path) -> Running | None:

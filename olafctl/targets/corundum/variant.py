@@ -1,6 +1,6 @@
-"""A variant of a board's design with Olaf in it, laid beside a checkout of Corundum.
+"""A variant of a board's design with Olaf in it, next to a checkout of Corundum.
 
-Nothing of Corundum is in Olaf: the application block gets its ports from the checkout's own template, the
+Olaf contains nothing of Corundum: the application block gets its ports from the checkout's own template, the
 configuration is the checkout's with other values, and symbolic links lead to the rest of the design.
 """
 
@@ -19,7 +19,7 @@ from olafswitch.errors import BadInput, Problem
 
 CHECKOUT = "OLAF_CORUNDUM"
 COMMIT = "1ca0151b"
-"""The commit of Corundum that the block was made for."""
+"""The commit of Corundum for which the block was made."""
 APP_ID = "32'h4F4C4146"
 BLOCK = "hdl/mqnic_app_block.v"
 _TEMPLATE = "fpga/app/template/rtl/mqnic_app_block.v"
@@ -34,7 +34,7 @@ VALUES = {
     "APP_STAT_ENABLE": "0",
     "PTP_TS_ENABLE": "0",
 }
-"""Values of config.tcl that differ. A host's frame is completed before a MAC sends it: without time stamp."""
+"""The changed values of config.tcl. A host's frame is completed before a MAC sends it: without time stamp."""
 _PORT = re.compile(r"^ *(input|output) +wire *(?:\[.*\])? *(\w+),?$", re.MULTILINE)
 _TAP = re.compile(r"([ms])_axis_(direct|if)_")
 _IDLE = re.compile(
@@ -49,10 +49,10 @@ class Variant:
 
     part: str
     folder: str
-    """Where ``make`` runs, below the build's folder."""
+    """The folder in which ``make`` runs, below the build's folder."""
     plugin: Plugin
     links: dict[str, Path]
-    """Symbolic links below the build's folder, and what they point to."""
+    """Symbolic links below the build's folder, and their targets."""
 
     def write(self, folder: Path) -> None:
         """Write everything below ``folder``."""
@@ -65,7 +65,7 @@ class Variant:
 def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) -> Variant:
     """Return the variant of ``board`` with OlafQueue of these parameters and the P4 sources in ``p4``.
 
-    Raises OlafError where the checkout is not one, or its block or configuration is not as it was read.
+    Raises OlafError where the checkout is not one, or its block or configuration differs from what was read.
     """
     design, base = str(Path(board.path).parent), Path(board.path).name
     place = f"fpga/mqnic/{design}"
@@ -79,7 +79,7 @@ def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) ->
         **{f"hdl/{path.name}": path.read_text() for path in own.glob("*.v")},
         f"{place}/olaf/Makefile": f"# Generated: do not edit.\ninclude ../{base}/Makefile\n",
         f"{place}/olaf/config.tcl": _configure(checkout / place / base / "config.tcl"),
-        # The design's makefiles include it before they use the list of files.
+        # The design's makefiles include this file before they use the list of files.
         f"{place}/config.mk": f"SYN_FILES += $(sort $(wildcard {_SOURCES}))\n",
     }
     made = plugin.bind_files(
@@ -106,7 +106,7 @@ def read_template(checkout: Path) -> str:
 def write_block(template: str, build_id: str, where: str = _TEMPLATE) -> str:
     """Return the module ``mqnic_app_block`` with the ports of ``template``'s and Olaf in it.
 
-    Raises BadInput for an output that is not known and a port that is missing.
+    Raises BadInput for an unknown output and a missing port.
     """
     head, found, _ = template.partition("\n);\n")
     ways = {name: way for way, name in _PORT.findall(head)}

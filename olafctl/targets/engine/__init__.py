@@ -1,1 +1,1 @@
-"""What an engine of the switch has between its ports here: blocks, queues, and the links between several."""
+"""The parts of an engine between its ports here: blocks, queues, and the links between several engines."""

@@ -1,4 +1,4 @@
-"""Compiles what sits in an engine here, to be loaded beside the engine of the switch."""
+"""Compile the parts of an engine here, which are loaded with the switch's engine."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +13,7 @@ _CONTRACTS = (_PACKAGE / "wire/native/tuser.h", _PACKAGE / "queue/native/queue_m
 
 
 def pipeline_library() -> Path:
-    """Return the shared library, built when it is not in the cache, as is the engine's, to which it is
-    linked.
+    """Return the shared library, linked to the engine's, both built when they are not in the cache.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """

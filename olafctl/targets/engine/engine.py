@@ -19,7 +19,7 @@ from olafswitch.engine.engine import Signatures, load_native
 
 @dataclass(frozen=True)
 class PipelineLosses(engine.Losses):
-    """Adds frames too short for the shim, and frames dropped because a shard fell behind."""
+    """The engine's losses, frames too short for the shim, and frames dropped because a shard fell behind."""
 
     no_shim: int
     between_shards: int
@@ -29,7 +29,7 @@ class PipelineEngine(engine.Engine):
     """An engine with queues, and with links between its ports."""
 
     def __init__(self, shards: int = 1) -> None:
-        """``shards`` threads, each with a queue of its own: of one twin with the queue in C++."""
+        """Create an engine of ``shards`` threads, each with its own queue (of one twin, in C++)."""
         super().__init__(shards)
         self._pipeline = load_library()
         self._queues = 1
@@ -37,8 +37,8 @@ class PipelineEngine(engine.Engine):
         """Held for a snapshot or a command with the reads and writes that belong to it."""
 
     def wire_twins(self, queue_libraries: Sequence[Path]) -> None:
-        """One twin for each queue: VNP4₁ → the queue → VNP4₂. The n-th has devices 2 n and 2 n + 1. Ports
-        are the first's until :meth:`own_port` says otherwise. Raises OlafError."""
+        """Wire one twin for each queue: VNP4₁ → the queue → VNP4₂. The n-th has devices 2 n and 2 n + 1.
+        Ports belong to the first until :meth:`own_port`. Raises OlafError."""
         wire = self._pipeline.olaf_engine_wire_twins
         ports = (layouts.CPU_PORT, layouts.QUEUE_PORT, layouts.MAX_FRONT_PORT)
         where = ", ".join(map(str, queue_libraries))
@@ -52,11 +52,11 @@ class PipelineEngine(engine.Engine):
 
     def link(self, port: int, peer: int, *, rate: int | None, delay: int, queue: int) -> None:
         """Join two engines' ports, which belong to no interface: ``rate`` in bit/s, ``delay`` in ns, at most
-        ``queue`` frames that wait; each way."""
+        ``queue`` waiting frames, each way."""
         self._pipeline.olaf_engine_link(self._handle, port, peer, rate or 0, delay, queue)
 
     def wire_relay(self, queue_libraries: Sequence[Path]) -> None:
-        """The queues alone, between switches that are processes (``wirings.h`` says by which ports).
+        """Wire the queues alone, between switches in other processes (``wirings.h`` names the ports).
 
         Raises OlafError.
         """
@@ -89,14 +89,14 @@ class PipelineEngine(engine.Engine):
             return PipelineLosses(**asdict(common), no_shim=two[0], between_shards=two[1])
 
     def place(self, first: int, last: int, shard: int) -> None:
-        """Make the indices ``first`` … ``last`` a shard's, with all that waits; nothing is lost or overtaken.
-        Raises OlafError when it does not exist."""
+        """Move the indices ``first`` … ``last`` to a shard, with their waiting updates, without loss or
+        overtaking. Raises OlafError when it does not exist."""
         with self._tenancy.inside():
             message = self._pipeline.olaf_engine_place(self._handle, first, last, shard)
         self.check(message, f"shard {shard}, indices {first} … {last}")
 
     def shard_of(self, index: int) -> int:
-        """Return the shard that has an index."""
+        """Return the shard of an index."""
         with self._tenancy.inside():
             return int(self._pipeline.olaf_engine_shard_of(self._handle, index))
 
@@ -136,7 +136,7 @@ class PipelineEngine(engine.Engine):
             self.check(run(self._handle, peer.fileno(), array, counts, len(writes), busy), "replay")
 
     def settings_as_writes(self, queue: int) -> list[int]:
-        """(offset, value) of each register write that gives a new queue the n-th one's settings."""
+        """Return (offset, value) of each register write that gives a new queue the n-th queue's settings."""
         writes: list[int] = []
         recorder = QueueRegisters(lambda offset: 0, lambda offset, value: writes.extend((offset, value)))
         for part in of_all(self.registers(queue)):
@@ -175,5 +175,5 @@ def _make_strings(paths: Sequence[Path]) -> tuple[Any, int]:
 
 
 def load_library() -> ctypes.CDLL:
-    """Return the library of what sits in an engine here. Raises MissingTool, OlafError."""
+    """Return the library of the parts of an engine here. Raises MissingTool, OlafError."""
     return load_native(pipeline_library(), _SIGNATURES)

@@ -1,4 +1,4 @@
-"""Load over real interfaces: frames a second with never more than a window of them under way."""
+"""Load over real interfaces: frames a second with never more than a window of them on their way."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
@@ -13,25 +13,25 @@ from olafswitch.ports.namespace import run_within
 
 _TIMEOUT_MS = 500
 _EACH, _PLACES = 16, 1024
-"""As ``load.h`` has them: places for a power of two of ns, and all of them."""
+"""The places of ``load.h`` for a power of two of ns, and all of them."""
 
 
 @dataclass(frozen=True)
 class EngineLoad:
-    """What was sent and what arrived, in ``seconds`` from the first sent to the last arrived."""
+    """The frames that were sent and that arrived, in ``seconds`` from the first sent to the last arrived."""
 
     sent: int
     received: int
     seconds: float
     refused: int
-    """Lost at the sender: on their way into the engine."""
+    """The frames lost at the sender, on their way into the engine."""
     missed: int
-    """Lost at the receiver: they came, and found no room."""
+    """The frames lost at the receiver, which had no room."""
     latencies: Sequence[int]
-    """Frames by how long they were under way, in the places of ``load.h``."""
+    """The frames by their time on the way, in the places of ``load.h``."""
 
     def latency(self, share: float) -> float:
-        """µs within which ``share`` of those that arrived did, to 1/16."""
+        """Return the µs within which ``share`` of the received frames arrived, to 1/16."""
         left = share * self.received
         place = next((place for place, count in enumerate(accumulate(self.latencies)) if count >= left), 0)
         power, part = divmod(place, _EACH)
@@ -39,7 +39,7 @@ class EngineLoad:
 
     @property
     def rate(self) -> float:
-        """Frames that arrived, a second."""
+        """The frames that arrived, a second."""
         return self.received / self.seconds if self.seconds else 0.0
 
 
@@ -52,10 +52,10 @@ def measure_load(
     rate: float = 0,
     queues: int = 1,
 ) -> EngineLoad:
-    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length) by ``queues`` of it in
-    turn, ``rate`` a second (0: as fast as they come back); count at ``receiver``.
+    """Send ``frames`` (all of one length) in turn from ``sender`` for ``seconds``, and count at ``receiver``.
 
-    Raises OlafError when either is not an interface that can be opened.
+    They leave by the sender's ``queues`` in turn, ``rate`` a second (0: as fast as they come back). Raises
+    OlafError when either is not an interface that can be opened.
     """
     if len({len(frame) for frame in frames}) != 1:
         raise OlafError(Problem("frames of different lengths", "load"))

@@ -14,7 +14,7 @@ from olafswitch.errors import OlafError, Problem
 from olafswitch.ports import unix
 
 BYTES = 4 << 20
-"""Size of BAR2 once a bitstream with OpenNIC's shell is loaded."""
+"""The size of BAR2 once a bitstream with OpenNIC's shell is loaded."""
 ALL_ONES = 0xFFFFFFFF
 """The value of a read that nothing answers."""
 _COMMAND = 4
@@ -30,7 +30,7 @@ class Bar(Protocol):
     def write(self, offset: int, value: int) -> None: ...
 
     def why_silent(self) -> Problem:
-        """Return why every read gives all ones, as far as it can be known, and what to do."""
+        """Return the probable reason why every read gives all ones, and the remedy."""
 
     def close(self) -> None: ...
 
@@ -39,7 +39,7 @@ class MappedBar:
     """BAR2 of a PCI Express function, mapped into this process."""
 
     def __init__(self, function: Path) -> None:
-        """``function`` is its folder, as ``/sys/bus/pci/devices/0000:3b:00.0``.
+        """Map BAR2 of ``function``, a folder such as ``/sys/bus/pci/devices/0000:3b:00.0``.
 
         Raises OlafError when it does not exist, this user may not open it, or it is not 4 MiB.
         """
@@ -88,14 +88,14 @@ class MappedBar:
 ASK = struct.Struct("<BQI")
 ANSWER = struct.Struct("<I")
 READ, WRITE = 0, 1
-"""The request: kind, offset and value; and its answer: a value."""
+"""The kinds of a request, which is a kind, an offset and a value; its answer is a value."""
 
 
 class SocketBar:
     """The registers of a card in another process: accesses are requested at a UNIX socket."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OlafError when no process answers at ``path``."""
+        """Connect to the process at ``path``. Raises OlafError when none answers."""
         self._path = path
         self._lock = threading.Lock()
         try:
@@ -126,12 +126,12 @@ class SocketBar:
                         return ALL_ONES
                     answer += part
             except OSError:
-                return ALL_ONES  # as a card that is unplugged
+                return ALL_ONES  # this is how an unplugged card answers
             return int(ANSWER.unpack(answer)[0])
 
 
 class Accesses:
-    """Answers accesses, for one thread that must never wait."""
+    """The requests of accesses, and their answers, for one thread that must never wait."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening
@@ -139,7 +139,7 @@ class Accesses:
         self._peers: dict[socket.socket, bytes] = {}
 
     def waitables(self) -> Iterable[int]:
-        """Descriptors that are readable when a request waits."""
+        """Return the descriptors that are readable when a request waits."""
         return [self._listening.fileno(), *(peer.fileno() for peer in self._peers)]
 
     def answer(self, access: Callable[[int, int, int], int]) -> None:
@@ -166,7 +166,7 @@ class Accesses:
 
     @staticmethod
     def _answer(peer: socket.socket, request: bytes, access: Callable[[int, int, int], int]) -> bytes:
-        """Answer the complete requests in ``request``; returns the remainder."""
+        """Answer the complete requests in ``request``; return the remainder."""
         while len(request) >= ASK.size:
             peer.sendall(ANSWER.pack(access(*ASK.unpack(request[: ASK.size]))))
             request = request[ASK.size :]

@@ -13,7 +13,7 @@ from olafswitch.p4.verilog.compile import compile_module, list_library
 from olafswitch.p4.verilog.module import Module
 
 HASHES = {"worker_hash": "crc32"}
-"""What the programs' user externs compute."""
+"""The functions of the programs' user externs."""
 HASH_LATENCY = 4
 """``WORKER_HASH_LATENCY`` of VNP4₁'s program."""
 AXIL = (
@@ -23,7 +23,7 @@ AXIL = (
     *(("arready", 1, "out"), ("rdata", 32, "out"), ("rresp", 2, "out"), ("rvalid", 1, "out")),
     ("rready", 1, "in"),
 )
-"""AXI4-Lite's signals, their bits and their way at a block."""
+"""AXI4-Lite's signals, their bits and their direction at a block."""
 _MODULE = "module.json"
 
 

@@ -12,7 +12,7 @@ _LISTED = "see olafctl/targets/opennic/registers.py"
 
 @dataclass(frozen=True)
 class Copy:
-    """One copy of a multicast group: the front port, and the member to whom it is addressed, if any."""
+    """A copy of a multicast group: the front port, and the member to whom it is addressed, if any."""
 
     port: int
     mac: int | None = None
@@ -21,10 +21,10 @@ class Copy:
 
 
 class BoxRegisters:
-    """Over ``read(offset)`` and ``write(offset, value)`` within the box's own window.
+    """The box's registers over ``read(offset)`` and ``write(offset, value)`` within the box's own window.
 
-    :meth:`set_group` writes a group's copies where no group has any, then points the group at them in one
-    step. It knows the groups that it has set itself: begin with :meth:`clear_groups`.
+    :meth:`set_group` writes a group's copies to unused entries, then points the group at them in one step. It
+    knows only the groups that it has set itself: begin with :meth:`clear_groups`.
     """
 
     def __init__(self, read: Callable[[int], int], write: Callable[[int, int], None]) -> None:
@@ -33,7 +33,7 @@ class BoxRegisters:
         self._known: dict[str, int] = {}
 
     def read(self, name: str) -> int:
-        """Return the value now; a counter by way of a snapshot. Raises BadInput when the register does not
+        """Return a register's value; a counter by way of a snapshot. Raises BadInput when it does not
         exist."""
         register = _register_named(name)
         if register.access is Access.COUNTER:
@@ -71,7 +71,7 @@ class BoxRegisters:
         """Replace a multicast group in one step; no copies remove it.
 
         A group that has no room for its old and its new copies is empty for a moment. Raises BadInput when
-        the group does not exist or the copy table has no room left; the group is as it was then.
+        the group does not exist or the copy table has no room left; the group is then as it was.
         """
         if not 0 < group < self._read_fixed("groups"):
             raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self._read_fixed('groups') - 1}"))
@@ -93,7 +93,7 @@ class BoxRegisters:
         self._runs[group] = (first, count)
 
     def _place_copies(self, count: int, without: int = 0) -> int | None:
-        """Return the first free run of ``count`` entries of the copy table, had group ``without`` none."""
+        """Return the first free run of ``count`` entries of the copy table, if group ``without`` had none."""
         first = 0
         runs = (run for group, run in self._runs.items() if run[1] and group != without)
         for start, length in sorted(runs):

@@ -1,4 +1,4 @@
-"""The build of a testbed for the card: the plug-in folder, and what to run next on a machine with Vivado."""
+"""The build of a testbed for the card: the plug-in folder, and the next steps on a machine with Vivado."""
 
 import shutil
 from pathlib import Path
@@ -25,21 +25,21 @@ def build_plugin(testbed: Testbed, progress: Progress) -> Build:
 
 
 def make_plugin(testbed: Testbed) -> Plugin:
-    """Return the plug-in's files. Raises as :func:`build` does."""
+    """Return the plug-in's files. Raises as :func:`build_plugin` does."""
     check_one_engine(testbed)
     vitis = testbed.blocks is BlockKind.VITISNETP4
     return plugin.assemble_plugin(testbed.root.geometry, p4_sources.sources_folder(testbed), vitis)
 
 
 def check_one_engine(testbed: Testbed) -> None:
-    """Raises BadInput for a testbed of several: a card is one."""
+    """Raise BadInput for a testbed of several engines: a card is one."""
     if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
 
 
 def not_driven(testbed: Testbed) -> list[Problem]:
-    """Report that the testbed asks for VitisNetP4, whose tables nothing here can write."""
+    """Return a problem where the testbed asks for VitisNetP4, whose tables nothing here can write."""
     if testbed.blocks is BlockKind.RTL:
         return []
     what = f"blocks: {testbed.blocks.value} can be built, not deployed: its tables need AMD's own driver"
@@ -47,7 +47,7 @@ def not_driven(testbed: Testbed) -> list[Problem]:
 
 
 def next_steps(folder: Path, build_id: str, blocks: BlockKind) -> str:
-    """Return what makes the plug-in run on a card, and on which machine each step is done."""
+    """Return the steps that make the plug-in run on a card, each with its machine."""
     lines = [
         f"next, on a machine with {preflight.describe_needs(blocks)}:",
         f"  {plugin.build_command(folder)}",

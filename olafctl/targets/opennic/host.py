@@ -1,4 +1,4 @@
-"""The card's host function: packet-ins and packet-outs as Ethernet frames of an EtherType of their own."""
+"""The card's host function: packet-ins and packet-outs as Ethernet frames of their own EtherType."""
 
 import logging
 import socket
@@ -16,11 +16,11 @@ _log = logging.getLogger(__name__)
 _HEAD = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big")
 _ETHERNET = 14
 _TRY_AGAIN = 0.25
-"""Seconds until a socket that failed is read again."""
+"""The seconds until a socket that failed is read again."""
 
 
 class HostFunction:
-    """Sends packet-outs and receives packet-ins; both begin with their 16-bit port."""
+    """A sender of packet-outs and receiver of packet-ins; both begin with their 16-bit port."""
 
     def __init__(self, opened: socket.socket, where: str) -> None:
         self._socket, self._where = opened, where
@@ -30,7 +30,7 @@ class HostFunction:
 
     @classmethod
     def interface(cls, name: str) -> "HostFunction":
-        """Over function 0's network interface. Raises OlafError when this user may not open it."""
+        """Open function 0's network interface. Raises OlafError when this user may not."""
         opened: socket.socket | None = None
         try:
             opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(HOST_ETHER_TYPE))
@@ -51,11 +51,11 @@ class HostFunction:
             raise OlafError(Problem(f"no card answers: {error}", str(path))) from error
 
     def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
-        """Call ``receive`` with each packet-in, on a thread of its own."""
+        """Call ``receive`` with each packet-in, on its own thread."""
         self._receive = receive
 
     def packet_out(self, frame: bytes) -> None:
-        """Raises ValueError when it cannot be sent."""
+        """Send a packet-out. Raises ValueError when it cannot be sent."""
         try:
             self._socket.send(_HEAD + frame)
         except OSError as error:
@@ -64,7 +64,7 @@ class HostFunction:
     def close(self) -> None:
         self._closing.set()
         with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
+            self._socket.shutdown(socket.SHUT_RDWR)  # this wakes the thread that listens
         self._socket.close()
 
     def _listen(self) -> None:

@@ -1,4 +1,4 @@
-"""The two VitisNetP4 IPs: what the box takes for granted of each."""
+"""The two VitisNetP4 IPs: the properties of each on which the box relies."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from olafctl.targets.opennic.registers import WINDOWS
 
 @dataclass(frozen=True)
 class Extern:
-    """A UserExtern next to the IP: bits that it is given and bits that it answers."""
+    """A UserExtern next to the IP: the bits of its input and of its answer."""
 
     out_bits: int
     in_bits: int
@@ -15,7 +15,7 @@ class Extern:
 
 @dataclass(frozen=True)
 class Ip:
-    """One IP: its instance's name, and the address bits that the box has room for."""
+    """One IP: its instance's name, and the address bits for which the box has room."""
 
     name: str
     number: int

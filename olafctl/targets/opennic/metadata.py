@@ -1,7 +1,7 @@
-"""The user metadata of VNP4₁ and VNP4₂, as VitisNetP4 packs it: the first declared field in the top bits.
+"""The user metadata of VNP4₁ and VNP4₂ in VitisNetP4's layout: the first declared field in the top bits.
 
-``struct metadata_t`` of ``p4src/metadata.p4`` is the one definition; the Verilog that packs and unpacks it,
-and what the build asserts of the generated IPs, come from there.
+``struct metadata_t`` of ``p4src/metadata.p4`` is the one definition, from which come the Verilog that packs
+and unpacks it, and the build's assertions about the generated IPs.
 """
 
 import re

@@ -1,7 +1,7 @@
 """One block on the card as the data plane behind the P4Runtime agent.
 
-A controller sees the v1model form's P4Info, as on every target. Tables that are
-the box's (``members``) are not among the block's. Ids are the same in both.
+A controller sees the v1model form's P4Info, as on every target. The box's own tables (``members``) are not
+among the block's. Ids are the same in both.
 """
 
 import json
@@ -33,26 +33,26 @@ _MAX_PORT = 0xFFFF
 
 @dataclass(frozen=True)
 class Parts:
-    """Holds the parts of one IP's data plane."""
+    """The parts of one IP's data plane."""
 
     name: str
     """``vnp4_1`` or ``vnp4_2``."""
     build_id: str
     driver: Driver
     client: P4Info
-    """As controllers see the program."""
+    """The P4Info of the program as controllers see it."""
     ip: P4Info
-    """As the IP has it."""
+    """The IP's own P4Info."""
     answers: Callable[[], None]
     """Raises DeviceRefused when the card does not answer any more."""
     host: HostFunction | None = None
     replication: BoxReplication | None = None
     punts: bool = False
-    """Whether packet-ins are this IP's."""
+    """Whether packet-ins come from this IP."""
 
 
 class CardPlane(HardwarePlane):
-    """Adds to the block's what the box does of a program: ``members``, copies, packet-ins."""
+    """A block's plane, with the box's share of a program: ``members``, copies, packet-ins."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts.driver, ProgramInfo(parts.ip))
@@ -64,7 +64,7 @@ class CardPlane(HardwarePlane):
     # --- the pipeline
 
     def prepare(self, p4info: P4Info, config: bytes) -> P4Info:
-        """Return the card's program is in the bitstream: anything else is refused."""
+        """Return the P4Info if it and ``config`` are the bitstream's program, else raise PipelineRefused."""
         parts = self._parts
         try:
             wanted = json.loads(config)
@@ -83,14 +83,14 @@ class CardPlane(HardwarePlane):
         return p4info
 
     def commit(self, pipeline: P4Info) -> None:
-        """Empty every table, and the driver's memory of it."""
+        """Empty every table, and the driver's memory of them."""
         super().commit(pipeline)
         if self._parts.replication is not None:
             self._parts.replication.reset()
         self._parts.answers()
 
     def quiesce(self) -> None:
-        """Also write the groups whose members changed. Raises DeviceRefused."""
+        """Write the groups whose members changed, and wait as a plane does. Raises DeviceRefused."""
         if self._parts.replication is not None:
             self._parts.replication.flush()
         self._parts.answers()
@@ -144,7 +144,7 @@ class CardPlane(HardwarePlane):
         return table_id in self._info.tables
 
     def _set_member(self, key: Key, action: ActionSpec | None) -> None:
-        """``members`` is the box's: the action ``deliver``, or one without parameters for "as it is"."""
+        """Set or remove an entry of ``members``: the action ``deliver``, or one without parameters."""
         replication = self._parts.replication
         if replication is None or len(key) != 1 or not isinstance(key[0], Exact):
             raise Unsupported("the card has no such table")
@@ -167,6 +167,6 @@ class CardPlane(HardwarePlane):
         self._parts.host.packet_out(frame)
 
     def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
-        """Packet-ins are VNP4₁'s."""
+        """Call ``receive`` with each packet-in, which come from VNP4₁ alone."""
         if self._parts.host is not None and self._parts.punts:
             self._parts.host.on_packet_in(receive)

@@ -1,7 +1,7 @@
 """The plug-in for OpenNIC's shell: everything that Vivado needs next to a checkout of open-nic-shell.
 
-No part of the shell is in it. :func:`make` makes it for an OlafQueue and its P4 sources; :func:`command` is
-what to run then, on a machine with Vivado.
+It contains no part of the shell. :func:`assemble_plugin` makes it for an OlafQueue and its P4 sources;
+:func:`build_command` returns the command to run then, on a machine with Vivado.
 """
 
 import json
@@ -26,9 +26,9 @@ from olafswitch.p4.syntax.preprocess import preprocess_file
 
 BOARD = "au55c"
 MAX_BYTES = 9216
-"""The longest frame that the box lets in."""
+"""The longest frame that the box accepts."""
 MAX_PKT_LEN = 9600
-"""The longest that OpenNIC's shell allows: a frame with what VNP4₂ and the host header add to it fits."""
+"""The longest frame of OpenNIC's shell: a frame with the additions of VNP4₂ and the host header fits."""
 STRATEGY = "Performance_ExplorePostRoutePhysOpt"
 LAST_STEP = "post_route_phys_opt_design"
 PROPERTIES = (
@@ -48,19 +48,19 @@ CROSSINGS = (
     ("reset/rests_reg*", "reset/resting_here_reg[0]"),
     ("reset/takes_reg*", "reset/ready_here_reg[0]"),
 )
-"""Registers between which a signal changes clock, by instance in ``olaf_box_250mhz``."""
+"""The registers between which a signal changes clock, by instance in ``olaf_box_250mhz``."""
 FASTEST_CLOCK_NS = 4.0
 MANIFEST = "manifest.json"
 CLIENT_P4INFO = "agent/{}.p4info.txtpb"
 """The P4Info of an IP's program as P4Runtime clients see it."""
 IP_P4INFO = "agent/{}.ip.p4info.txtpb"
-"""The P4Info of what is in the IP, for the agent."""
+"""The P4Info of the IP's content, for the agent."""
 TABLES = "agent/{}.tables.json"
-"""What the agent must know of a block of Olaf's own: its tables, counters and registers."""
+"""The agent's description of a block of Olaf's own: its tables, counters and registers."""
 DEVICE_CONFIG = "agent/{}.json"
-"""What a controller pushes for an IP."""
+"""The device config that a controller pushes for an IP."""
 VITIS_MACRO = "VITISNETP4"
-"""Defined where the programs become IPs of VitisNetP4."""
+"""The macro that is defined where the programs become IPs of VitisNetP4."""
 RUN = "run.tcl"
 _NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
 _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
@@ -68,7 +68,7 @@ _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in's files by name, and the build id that is in its registers, bitstream and manifest."""
+    """A plug-in's files by name, and the build id in its registers, bitstream and manifest."""
 
     build_id: str
     """Eight hexadecimal digits."""
@@ -102,8 +102,8 @@ def assemble_plugin(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
 
 
 def list_box_files(queue: Geometry, p4: Path, vitis: bool = False) -> dict[str, str]:
-    """Return what every shell's build has: the Verilog of the box, and what the agent must know. Raises as
-    :func:`assemble_plugin`."""
+    """Return the files that every shell's build has: the box's Verilog, and the agent's descriptions. Raises
+    as :func:`assemble_plugin`."""
     own = {
         ip: preprocess_file(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS
     }
@@ -118,7 +118,7 @@ def list_box_files(queue: Geometry, p4: Path, vitis: bool = False) -> dict[str, 
 def bind_files(
     fixed: Mapping[str, str], with_id: Callable[[str], Mapping[str, str]], queue: Geometry, board: str
 ) -> Plugin:
-    """Return ``fixed``, the files ``with_id`` the build id in them, the agent's and the manifest.
+    """Return ``fixed``, the files of ``with_id`` with the build id, the agent's and the manifest.
 
     The build id is the digest of all of them with zeros in its place.
     """
@@ -139,7 +139,7 @@ def build_command(folder: Path, shell: str = "<open-nic-shell>") -> str:
 
 
 def _own_files(programs: Mapping[Ip, str]) -> dict[str, str]:
-    """Return the programs' Verilog, and what the agent must know of it."""
+    """Return the programs' Verilog, and its descriptions for the agent."""
     made = {ip.number: blocks.compile_block(ip, text, f"{ip.name}_xsa.p4") for ip, text in programs.items()}
     return {
         **{f"hdl/{name}": text for name, text in blocks.write_blocks(made).items()},
@@ -148,7 +148,7 @@ def _own_files(programs: Mapping[Ip, str]) -> dict[str, str]:
 
 
 def _vitis_files(p4: Path) -> dict[str, str]:
-    """Return the places of the IPs and what makes them, of the programs ``p4/vnp4_1.p4`` and
+    """Return the places of the IPs and their build files, for the programs ``p4/vnp4_1.p4`` and
     ``p4/vnp4_2.p4``."""
     sources = {f"p4/{path.name}": path.read_text() for path in p4.glob("*.p4")}
     tops = {f"p4/{ip.name}.p4": f'#define {VITIS_MACRO} 1\n#include "{ip.name}_xsa.p4"\n' for ip in IPS}

@@ -1,4 +1,4 @@
-"""Finds what a machine lacks to build the bitstream, before hours are spent."""
+"""Find what a machine lacks to build the bitstream, before hours are spent."""
 
 import os
 import re
@@ -14,11 +14,11 @@ from olafctl.testbed.model import BlockKind
 from olafswitch.errors import Problem
 
 OLDEST = (2023, 1)
-"""The first Vivado with VitisNetP4's Checksum extern, and for which the shell's IPs are known to be made."""
+"""The first Vivado with VitisNetP4's Checksum extern, which is known to make the shell's IPs."""
 BEST = (2023, 2)
-"""The first one that is known to build the shell's own IPs for this board (docs/opennic.md)."""
+"""The first Vivado known to build the shell's own IPs for this board (docs/opennic.md)."""
 SHELL = "940907f"
-"""The commit of open-nic-shell that the plug-in was made for."""
+"""The commit of open-nic-shell for which the plug-in was made."""
 LICENCES = {"cmac_usplus": "the 100G MAC, free of charge"}
 VITIS_LICENCES = {"sdnet_p4": "VitisNetP4", "hcam_base": "VitisNetP4's CAM tables"}
 _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
@@ -27,7 +27,7 @@ _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
 def describe_needs(blocks: BlockKind) -> str:
-    """Return what a machine must have, on one line."""
+    """Return a machine's requirements, on one line."""
     return (
         f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licence"
         f"{'s' if len(_licences_of(blocks)) > 1 else ''} {', '.join(_licences_of(blocks))}, "
@@ -40,7 +40,7 @@ def _licences_of(blocks: BlockKind) -> dict[str, str]:
 
 
 def find_problems(blocks: BlockKind) -> Sequence[Problem]:
-    """Return everything that is missing here, as far as it can be known without starting a build."""
+    """Return everything that is missing here, as far as it is known without starting a build."""
     shell = "no checkout of open-nic-shell is given"
     return [
         *_find_vivado_problems(),
@@ -84,7 +84,7 @@ def _find_licence_problems(wanted: dict[str, str]) -> Iterator[Problem]:
         return
     files = [path for place in places if "@" not in place for path in _licence_files(Path(place))]
     if any("@" in place for place in places):
-        return  # a server: only Vivado itself can ask it
+        return  # this is a server: only Vivado itself can ask it
     held = {feature for path in files for feature in _FEATURE.findall(path.read_text(errors="replace"))}
     for feature, what in wanted.items():
         if feature not in held:

@@ -18,7 +18,7 @@ GRPC_SOCKET = "p4runtime.sock"
 
 
 def write_settings(state: Path, settings: Settings) -> None:
-    """Write down what the process of the deployment in ``state`` serves."""
+    """Write down the settings of the process of the deployment in ``state``."""
     (state / SETTINGS).write_text(json.dumps(asdict(settings), default=str, indent=1) + "\n")
 
 
@@ -29,7 +29,7 @@ def read_settings(state: Path) -> Settings:
 
 
 def claim_of(card: str) -> str:
-    """Return the name of a card among the resources that one deployment at a time has."""
+    """Return the name of a card among the resources that only one deployment at a time may have."""
     return f"card {os.path.realpath(card) if os.sep in card else card}"
 
 
@@ -41,7 +41,7 @@ def undo_deployment(state: Path) -> None:
 
 @contextmanager
 def serve_card(state: Path) -> Iterator[str]:
-    """Yield the card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or
+    """Serve the card of the deployment in ``state``, and yield where it serves P4Runtime. Raises OlafError or
     OSError."""
     address = addresses.of_socket(state.resolve() / GRPC_SOCKET)
     settings = read_settings(state)

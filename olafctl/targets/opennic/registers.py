@@ -14,7 +14,7 @@ PORTS = 8
 """The most front ports that a box can be built with; a U55C has two CMACs."""
 BOX_BYTES = 1 << 20
 BOX_BASE = 0x100000
-"""In the card's BAR2."""
+"""The place of the box in the card's BAR2."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ WINDOWS = (
     Window("vnp4_2", 0x80000, 0x80000, "axis_aclk", "VNP4₂: its tables and counters, which the agent writes"),
 )
 ADDRESS_BITS = 12
-"""Width of the addresses of the box's own registers."""
+"""The width of the addresses of the box's own registers."""
 
 HOST_ETHER_TYPE = 0x88B5
 """IEEE 802's first EtherType for local experiments: a frame between host and box has an Ethernet header with

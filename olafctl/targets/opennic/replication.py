@@ -1,7 +1,7 @@
-"""Multicast groups and the members that their copies are addressed to, in the box's replicator.
+"""Multicast groups and the addressees of their copies, in the box's replicator.
 
 In the v1model form the copies are P4Runtime's and ``members`` is a table of VNP4₂'s egress. On the card both
-are entries of one copy table, so a change of a member is a change of the groups that it is in.
+are entries of one copy table, so a change of a member is a change of its groups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from olafswitch.p4runtime.dataplane import DeviceRefused, Replica
 
 
 class ReplicaMember(NamedTuple):
-    """Whom a copy is addressed to."""
+    """The addressee of a copy."""
 
     mac: int
     addr: int
@@ -25,7 +25,7 @@ class BoxReplication:
     """The groups of one box. Members take effect with :meth:`flush`."""
 
     def __init__(self, registers: BoxRegisters, together: AbstractContextManager[Any]) -> None:
-        """``together`` is held for accesses to the registers that belong together."""
+        """Create the groups; ``together`` is held for accesses to the registers that belong together."""
         self._registers, self._together = registers, together
         self._groups: dict[int, tuple[Replica, ...]] = {}
         self._members: dict[int, ReplicaMember] = {}

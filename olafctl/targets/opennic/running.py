@@ -1,4 +1,4 @@
-"""A card's agent that runs, seen from another process through its control socket."""
+"""A card's running agent, seen from another process through its control socket."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,18 +12,18 @@ from olafswitch.errors import OlafError
 
 
 class RunningCard(RunningProcess):
-    """See :class:`olafctl.targets.interface.Running`."""
+    """The :class:`olafctl.targets.interface.Running` of a card."""
 
     called = "a card"
 
     def __init__(self, state: Path, recorded: Deployment, engine: str, logs: Sequence[str] = (LOG,)) -> None:
-        """Raises OlafError when the agent in ``state`` does not answer."""
+        """Connect to the agent in ``state``. Raises OlafError when it does not answer."""
         super().__init__(state, recorded)
         self._logs = logs
         self.queues = {engine: SocketRegisters(partial(ask_process, self._socket), ONLY)}
 
     def alive(self) -> bool:
-        """Return whether the agent answers and the card answers it."""
+        """Return whether the agent answers and the card answers the agent."""
         try:
             return bool(ask_process(self._socket, "card")["answers"])
         except OlafError:
@@ -34,5 +34,5 @@ class RunningCard(RunningProcess):
         return [self._state / name for name in self._logs]
 
     def stats(self) -> dict[str, Any]:
-        """``ports``: by number, frames each way; ``losses``: those that went nowhere; ``card``: its links."""
+        """Return ``ports``: by number, frames each way; ``losses``: lost frames; ``card``: its links."""
         return {**super().stats(), "card": ask_process(self._socket, "card")}

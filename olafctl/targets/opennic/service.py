@@ -1,4 +1,4 @@
-"""The agent of a card as a process's work: P4Runtime for both IPs, and a control socket for olafctl."""
+"""The work of a card's agent in a process: P4Runtime for both IPs, and a control socket for olafctl."""
 
 import threading
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ SHELLS = {shell.name: shell for shell in (OPENNIC, CORUNDUM)}
 
 @dataclass(frozen=True)
 class Settings:
-    """Says what an agent serves, and where the parts of it are."""
+    """The card that an agent serves, and the places of its parts."""
 
     card: str
     """A PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card."""
@@ -50,8 +50,8 @@ class CardPortStats:
 
 @dataclass(frozen=True)
 class CardLosses:
-    """Frames that went nowhere: to a port or group that is not there, punted faster than the host takes them,
-    host traffic that is not a packet-out."""
+    """Lost frames: to a port or group that does not exist, punted faster than the host takes them, and host
+    traffic that is not a packet-out."""
 
     misrouted: int
     packet_ins: int
@@ -59,7 +59,7 @@ class CardLosses:
 
 
 class CardService:
-    """An agent that runs."""
+    """A running agent."""
 
     def __init__(
         self, settings: Settings, address: str, control: Path | None, tls: Tls | None = None, token: str = ""
@@ -92,11 +92,11 @@ class CardService:
             self._closing = stack.pop_all()
 
     def close(self) -> None:
-        """Stop serving; the card goes on with the tables that it has."""
+        """Stop serving; the card goes on with its tables."""
         self._closing.close()
 
     def port_stats(self, number: int) -> CardPortStats:
-        """Return what went through front port ``number``."""
+        """Return the counts of front port ``number``."""
         place = list(self._ports).index(number)
         with self.card.box_sequences:
             counted = self.card.registers.counters()
@@ -109,7 +109,7 @@ class CardService:
         )
 
     def losses(self) -> CardLosses:
-        """Frames that went nowhere."""
+        """Return the numbers of lost frames."""
         with self.card.box_sequences:
             counted = self.card.registers.counters()
         misrouted = counted["dropped_port"] + counted["dropped_group"]

@@ -22,25 +22,25 @@ INTERFACE = "OLAF_CARD_INTERFACE"
 
 
 class Opennic:
-    """See :class:`olafctl.targets.interface.Target`.
+    """The :class:`olafctl.targets.interface.Target` of a card.
 
-    The card is named by the environment: OLAF_CARD its PCI Express function, OLAF_CARD_INTERFACE its network
+    The environment names the card: OLAF_CARD its PCI Express function, OLAF_CARD_INTERFACE its network
     interface.
     """
 
     name = "opennic"
 
     def missing(self) -> Sequence[str]:
-        """Nothing: the plug-in is built without Vivado."""
+        """Return nothing: the plug-in is built without Vivado."""
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Return the plug-in folder, and what to do with it. Raises OlafError."""
+        """Return the plug-in folder, and the next steps. Raises OlafError."""
         return builds.build_plugin(testbed, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return a card that is not named, blocks that the agent does not drive, more ports than the card
-        has."""
+        """Return the problems: no card is named, the agent does not drive the blocks, or there are too many
+        ports."""
         found = builds.not_driven(testbed)
         where = f"{testbed.source}: target {self.name}"
         if card := os.environ.get(CARD):
@@ -55,7 +55,7 @@ class Opennic:
         return found
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
-        """Return the agent. Raises OlafError, also when the card runs another build."""
+        """Start the agent. Raises OlafError, also when the card runs another build."""
         undo_deployment(state)
         state.mkdir(parents=True, exist_ok=True)
         settings = Settings(
@@ -76,11 +76,11 @@ class Opennic:
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """Return what runs in ``state``, if it answers."""
+        """Return the running agent of ``state``, if it answers."""
         return queue_process.find_process(self.name, state, partial(RunningCard, engine=testbed.root.name))
 
     def stop(self, state: Path) -> None:
-        """End the agent; the card forwards on with the tables that it has."""
+        """End the agent; the card goes on forwarding with its tables."""
         undo_deployment(state)
 
 

@@ -22,22 +22,22 @@ _BUFFER = 4 << 20
 
 
 class Front(Protocol):
-    """One front port, from inside."""
+    """The inner side of a front port."""
 
     def waitables(self) -> Iterable[int]:
-        """Descriptors that are readable when something is to be received."""
+        """Return the descriptors that are readable when something is to be received."""
 
     def receive(self) -> list[bytes]:
-        """The frames that have come, without waiting."""
+        """Return the frames that have come, without waiting."""
 
     def send(self, frame: bytes) -> bool:
-        """Hand a frame out; False when it is lost: the receiver is slow, or there is none."""
+        """Hand a frame out; return False when it is lost: the receiver is slow, or there is none."""
 
     def close(self) -> None: ...
 
 
 def open_front(port: FrontPort, state: Path) -> Front:
-    """The front port ``port`` of the deployment in ``state``. Raises OlafError."""
+    """Open the front port ``port`` of the deployment in ``state``. Raises OlafError."""
     try:
         match port.transport:
             case Transport.VETH | Transport.NIC:
@@ -56,10 +56,10 @@ def open_front(port: FrontPort, state: Path) -> Front:
 
 
 class Segment:
-    """A UNIX socket at which every host gets what the port sends, and what the others send it does not."""
+    """A UNIX socket at which every host gets the port's frames, but not those of other hosts."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError."""
+        """Listen at ``path``. Raises OSError."""
         self._listening = unix.listen_at(path, socket.SOCK_SEQPACKET)
         self._listening.setblocking(False)
         self._hosts: list[socket.socket] = []
@@ -177,7 +177,7 @@ class _Pcap:
 
 
 def wait_readable(fronts: Iterable[Front], also: Iterable[int], seconds: float) -> set[int]:
-    """Wait until something can be received; the descriptors of ``also`` that are ready."""
+    """Wait until something can be received; return the descriptors of ``also`` that are ready."""
     poll = select.poll()
     others = set(also)
     for descriptor in (*others, *(each for front in fronts for each in front.waitables())):

@@ -1,4 +1,4 @@
-"""The opennic-sim target: what is built for the card, and the card's agent, around the simulated box.
+"""The opennic-sim target: the card's build, and the card's agent, around the simulated box.
 
 The front ports are made as for the twin, as many as the testbed has.
 """
@@ -28,18 +28,18 @@ _START_SECONDS = 120.0
 
 
 class OpennicSim:
-    """See :class:`olafctl.targets.interface.Target`."""
+    """The :class:`olafctl.targets.interface.Target` of the simulated card."""
 
     name = "opennic-sim"
     shell = OPENNIC
     process = "olafctl.targets.opennic_sim.process"
 
     def missing(self) -> Sequence[str]:
-        """The C++ compiler, when it does not run."""
+        """Return the C++ compiler, when it does not run."""
         return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """The plug-in, and the Verilated box with both programs as Verilog. Raises OlafError."""
+        """Build the plug-in, and the Verilated box with both programs as Verilog. Raises OlafError."""
         made = builds.make_plugin(testbed)
 
         key = cache.digest(part for item in sorted(made.files.items()) for part in item)
@@ -52,7 +52,7 @@ class OpennicSim:
         box.build_box(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """More ports than a box can have, and front ports that cannot be made."""
+        """Return the front ports that a box cannot have or that cannot be made."""
         found = [*builds.not_driven(testbed), *front_ports.find_problems(testbed, state)]
         if len(testbed.ports) > registers.PORTS:
             what = f"the testbed has {len(testbed.ports)} front ports, a box at most {registers.PORTS}"
@@ -61,7 +61,7 @@ class OpennicSim:
         return found
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
-        """Front ports, the simulated card's process and the agent's. Raises OlafError."""
+        """Start front ports, the simulated card's process and the agent's. Raises OlafError."""
         ports = front_ports.plan_ports(testbed, state, progress)
         numbers = [port.number for port in ports]
         recorded = Deployment(self.name, ports, list_devices(build.folder, ""), [], [])
@@ -75,13 +75,13 @@ class OpennicSim:
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """Find what runs in ``state``, if agent and card answer."""
+        """Return the running target of ``state``, if agent and card answer."""
         opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
         running = queue_process.find_process(self.name, state, opened)
         return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
-        """End both processes; the front ports go."""
+        """End both processes and remove the front ports."""
         undo_deployment(state)
 
 

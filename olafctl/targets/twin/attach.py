@@ -1,4 +1,4 @@
-"""Attaches front ports and links to an engine, and starts it."""
+"""Attach front ports and links to an engine, and start it."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ from olafswitch.ports.tap import open_tap
 from olafswitch.ports.transport import Transport
 
 ENGINE_CPU = "OLAF_ENGINE_CPU"
-"""In the environment: the processor on which the engine's thread runs; others have those after it."""
+"""The environment variable with the processor of the engine's first thread; the next ones follow."""
 _log = logging.getLogger(__name__)
 
 
@@ -71,8 +71,8 @@ def attach_port(engine: PipelineEngine, port: FrontPort, state: Path) -> None:
 
 
 def receive_for_hosts(ports: Sequence[FrontPort], state: Path) -> None:
-    """Let the engine's own thread receive for the hosts at these: a fast queue would wake another processor
-    for each frame."""
+    """Let the engine's own thread receive for the hosts at these ports: a fast queue would wake another
+    processor for each frame."""
     if names := [port.outer.path for port in ports if port.transport is Transport.VETH]:
         steering.receive_on(None, interfaces.namespace_of(state), names, state)
 

@@ -1,4 +1,4 @@
-"""A P4 block compiled for the twin: what a P4Runtime client pushes."""
+"""Compile a P4 block for the twin to the files that a P4Runtime client pushes."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def compile_block(source: Path, folder: Path) -> None:
     from olafswitch.p4.compiler import compile_text
     from olafswitch.p4.syntax.preprocess import preprocess_file
 
-    text = preprocess_file(source).replace(f"{source.parent}/", "")  # the same in every cache
+    text = preprocess_file(source).replace(f"{source.parent}/", "")  # this is the same in every cache
     program = compile_text(text, file=source.name)
     folder.mkdir()
     (folder / P4INFO).write_text(text_format.MessageToString(program.p4info))

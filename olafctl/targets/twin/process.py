@@ -35,7 +35,7 @@ _HANDOVER_SECONDS = 1.0
 
 @contextmanager
 def serve_twin(state: Path) -> Iterator[str]:
-    """Yield the twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
+    """Serve the twin deployed in ``state`` and yield its P4Runtime address. Raises OlafError or OSError."""
     recorded = deployment.require_deployment(state)
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
     privileges.keep_capabilities(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
@@ -45,7 +45,7 @@ def serve_twin(state: Path) -> Iterator[str]:
             device.device_id: stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT)))
             for place, device in enumerate(recorded.devices)
         }
-        # Before the switches, for it cuts off a replay, which would keep them waiting.
+        # It is closed before the switches, as it cuts off a replay, which would keep them waiting.
         stack.callback(engine.close)
         wire_engine(engine, recorded.engines, recorded.links)
         ports = stack.enter_context(closing(_Ports(engine, state)))
@@ -78,7 +78,7 @@ class _Ports:
         self.cards: dict[str, FlowRules] = {}
 
     def open(self) -> None:
-        """Open what is written down and not open yet. Raises OlafError."""
+        """Open the recorded ports that are not open yet. Raises OlafError."""
         recorded = deployment.require_deployment(self._state)
         with self._engine.register_sequences:
             own_ports(self._engine, recorded.engines)
@@ -94,12 +94,12 @@ class _Ports:
         self.all[:] = recorded.all_ports
 
     def carriers(self) -> dict[str, bool]:
-        """Return whether the cable at each open front port that has one is up, by number."""
+        """Return whether the cable at each open front port that has a cable is up, by number."""
         found = {str(number): port.has_carrier for number, port in [*self._open.items()]}
         return {number: up for number, up in found.items() if up is not None}
 
     def shut(self, numbers: Iterable[int]) -> None:
-        """Close these, where they are open."""
+        """Close these ports, where they are open."""
         with self._engine.register_sequences:
             for number in self._open.keys() & numbers:
                 self.all.remove(number)
@@ -109,7 +109,7 @@ class _Ports:
                     rules.give({})
 
     def close(self) -> None:
-        """Leave no rules at cards; the engine closes what is open."""
+        """Remove all rules from cards; the engine closes its open ports."""
         for rules in self.cards.values():
             rules.give({})
         self._claims.release()
@@ -119,7 +119,7 @@ def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:
     running = threading.Lock()
 
     def replay(peer: socket.socket) -> None:
-        # One whose peer has just gone needs a moment to notice.
+        # A session whose peer has just gone needs a moment to notice.
         if not running.acquire(timeout=_HANDOVER_SECONDS):
             refuse_session(peer, "another replay is running")
             return

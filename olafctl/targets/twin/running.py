@@ -1,4 +1,4 @@
-"""A twin that runs, seen from another process through its control socket."""
+"""A running twin, seen from another process through its control socket."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -14,15 +14,15 @@ from olafswitch.errors import OlafError
 
 
 class RunningTwin(RunningProcess):
-    """See :class:`olafctl.targets.interface.Running`."""
+    """The :class:`olafctl.targets.interface.Running` of the twin."""
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         """Run ``frames`` through the twin in virtual time, its real ports at rest meanwhile.
 
-        An input's time is when its first beat reaches the queue, an output's when its last beat has left
-        it; both blocks take no time. Register settings are kept, what waited in the queue is gone, counters
-        start at zero, and all stays as the session leaves it. Raises OlafError for times that decrease,
-        unknown ports, frames beyond 16384 bytes, and while another replay runs.
+        An input's time is when its first beat reaches the queue, an output's when its last beat has left it;
+        both blocks take no time. Register settings are kept, waiting updates are lost, counters start at
+        zero, and all stays as the session leaves it. Raises OlafError for times that decrease, unknown ports,
+        frames beyond 16384 bytes, and while another replay runs.
         """
         return exchange_frames(take_over(self._socket, "replay"), frames)
 
@@ -43,5 +43,5 @@ class RunningTwin(RunningProcess):
         self.attachments = deployment.require_deployment(self._state).attachments
 
     def virtual_time(self) -> VirtualTime:
-        """As ``replay``; a session that is refused says so when it is first advanced."""
+        """Return a session like ``replay``; a refused session says so at its first advance."""
         return Session(take_over(self._socket, "replay"))

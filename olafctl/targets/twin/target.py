@@ -16,7 +16,7 @@ from olafswitch.p4.compiler import own_digest
 
 
 class TwinTarget:
-    """See :class:`olafctl.targets.interface.Target`; ``queue`` builds the library of an engine's queue."""
+    """The :class:`olafctl.targets.interface.Target` of the twin; ``queue`` builds its queue's library."""
 
     def __init__(self, name: str, called: str, queue: Callable[[TestbedEngine, Progress], Path]) -> None:
         self.name = name
@@ -28,9 +28,9 @@ class TwinTarget:
         return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Both blocks, the queues and the engine compiled. Raises OlafError.
+        """Build both blocks, the queues and the engine. Raises OlafError.
 
-        For the compiler in use: with another one all native code is compiled again.
+        The build is for the present compiler: with another one all native code is compiled again.
         """
 
         def block(sources: Path, folder: Path, name: str) -> None:
@@ -41,16 +41,16 @@ class TwinTarget:
         return rendered.build_pipeline(self.name, testbed, tools, self._queue, block, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Front ports that cannot be made."""
+        """Return the front ports that cannot be made."""
         return front_ports.find_problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
-        """Front ports and the process. Raises OlafError."""
+        """Start front ports and the process. Raises OlafError."""
 
         def files(block: str) -> tuple[Path, Path]:
             return build.folder / block / P4INFO, build.folder / block / CONFIG
 
-        pipeline_library()  # a newer one than the build's: here, for the process must be ready soon
+        pipeline_library()  # built here when newer than the build's: the process must be ready soon
         recorded = deployment.plan_deployment(self.name, testbed, state, self._queue, files, progress)
         with deployment.start_engine(state, recorded, progress):
             progress(f"starting the {self._called}")
@@ -58,7 +58,7 @@ class TwinTarget:
             return RunningTwin(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningTwin | None:
-        """Return what runs in ``state``, if it answers."""
+        """Return the running twin of ``state``, if it answers."""
         return queue_process.find_process(self.name, state, RunningTwin)
 
     def stop(self, state: Path) -> None:
