@@ -1,4 +1,4 @@
-"""A card that a build runs on: opened, checked against that build, and divided into its data planes."""
+"""A card that runs a build: opened, checked against that build, and divided into its data planes."""
 
 import json
 import threading
@@ -41,7 +41,7 @@ def open_bar(card: str) -> Bar:
 def open_host(card: str, interface: str | None) -> HostFunction | None:
     """Return the host function of ``card``: its network ``interface``, or the simulated card's.
 
-    None without an interface. Raises OlafError when it cannot be opened.
+    Return None without an interface. Raises OlafError when it cannot be opened.
     """
     folder = Path(card)
     if folder.is_dir():
@@ -50,7 +50,7 @@ def open_host(card: str, interface: str | None) -> HostFunction | None:
 
 
 class Card:
-    """A card with the bitstream of one build, and what drives it."""
+    """A card with the bitstream of one build, and its drivers."""
 
     def __init__(
         self,
@@ -60,7 +60,8 @@ class Card:
         ports: Sequence[int],
         shell: Shell = OPENNIC,
     ) -> None:
-        """``build`` is the build's folder, ``ports`` are the front port numbers in the box's order.
+        """Open the card; ``build`` is the build's folder, ``ports`` are the front port numbers in the box's
+        order.
 
         Raises OlafError when the card does not answer, or runs another build.
         """
@@ -94,7 +95,7 @@ class Card:
             self._closing = stack.pop_all()
 
     def close(self) -> None:
-        """Let go of the card, which goes on with the tables that it has."""
+        """Release the card, which goes on with its tables."""
         self._closing.close()
 
     def _number(self, ports: Sequence[int]) -> None:
@@ -147,7 +148,7 @@ def _check_build(bar: Bar, build: Path, box: int) -> str:
 
 
 def _open_driver(build: Path, name: str, bar: Bar, box: int) -> Driver:
-    """Return what programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
+    """Return the driver of the block ``name``. Raises OlafError, also for an IP of VitisNetP4."""
     path = build / TABLES.format(name)
     if not path.is_file():
         what = "does not exist: the tables of VitisNetP4's IPs need AMD's own driver"

@@ -1,4 +1,4 @@
-"""Whether the card answers and its links are up, watched by a thread; every change is logged once."""
+"""A watch over the card's answers and its links, on a thread; every change is logged once."""
 
 import logging
 import threading
@@ -13,9 +13,9 @@ from olafswitch.p4runtime.dataplane import DeviceRefused
 
 _log = logging.getLogger(__name__)
 PERIOD = 0.25
-"""Seconds between two looks at the card."""
+"""The seconds between two looks at the card."""
 CMACS = (0x8000, 0xC000)
-"""Where the registers of each CMAC are in BAR2."""
+"""The place of each CMAC's registers in BAR2."""
 RX_STATUS = 0x0204
 RX_OK, RX_ALIGNED = 1, 2
 RS_FEC = 0x107C
@@ -27,7 +27,7 @@ _LINK_REMEDY = (
 
 @dataclass(frozen=True)
 class CmacLink:
-    """One CMAC's receive side."""
+    """The receive side of one CMAC."""
 
     port: int
     up: bool
@@ -35,7 +35,7 @@ class CmacLink:
     rs_fec: bool
 
     def problem(self) -> Problem | None:
-        """Return what keeps the link down, and what to do; None when it is up."""
+        """Return why the link is down, and the remedy; None when it is up."""
         if self.up and self.aligned:
             return None
         fec = "with RS-FEC" if self.rs_fec else "without RS-FEC"
@@ -44,7 +44,7 @@ class CmacLink:
 
 
 class Health:
-    """Watches the card behind ``bar`` until closed."""
+    """A watch over the card behind ``bar`` until closed."""
 
     def __init__(self, shell: Shell, bar: Bar, ports: int, period: float = PERIOD) -> None:
         self._box, self._bar, self._period = shell.box, bar, period
@@ -71,13 +71,13 @@ class Health:
 
     @property
     def answering(self) -> bool:
-        """Whether the card answers now, and has ever since it was opened."""
+        """Whether the card answers now, and always has since it was opened."""
         if self._lost is None and self._bar.read(self._box) != IDENTITY:
             self._lose()
         return self._lost is None
 
     def answers(self) -> None:
-        """Look now. Raises DeviceRefused when the card does not answer, or has not since it was opened.
+        """Look now. Raises DeviceRefused when the card does not answer, or has not always since its opening.
 
         A card that came back has lost its tables: the agent has to be started again.
         """
@@ -124,7 +124,7 @@ class Health:
 def _watch_cmacs(bar: Bar, ports: int) -> Callable[[], Sequence[CmacLink]]:
     def look(port: int) -> CmacLink:
         base = CMACS[port]
-        bar.read(base + RX_STATUS)  # what happened since the last read is latched
+        bar.read(base + RX_STATUS)  # events since the last read are latched
         status = bar.read(base + RX_STATUS)
         fec = bool(bar.read(base + RS_FEC) & 3)
         return CmacLink(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)

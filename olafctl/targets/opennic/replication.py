@@ -56,7 +56,7 @@ class BoxReplication:
         self._stale.discard(group)
 
     def set_member(self, instance: int, member: ReplicaMember | None) -> None:
-        """Address the copies of ``instance`` to ``member``; None leaves them as they are."""
+        """Set the member to whom the copies of ``instance`` are addressed; None leaves them as they are."""
         if member is None:
             self._members.pop(instance, None)
         else:

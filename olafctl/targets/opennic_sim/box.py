@@ -1,4 +1,4 @@
-"""The whole box in simulation: its RTL, OlafQueue's and both blocks'."""
+"""The whole box in simulation: its own RTL, that of OlafQueue and that of both blocks."""
 
 import ctypes as c
 import tempfile
@@ -27,52 +27,52 @@ BOX_TIME = (
     Path(queue_verilog.__file__).parent / "native" / "queue_time.h",
 )
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
-"""ps; the first clock is the one that cycles are counted in."""
+"""The clocks' periods in ps; cycles are counted in the first clock."""
 _SIDEBAND = (("tuser_size", 16), ("tuser_src", 16), ("tuser_dst", 16))
 
 
 @dataclass(frozen=True)
 class Around:
-    """RTL around the box, ``top`` its module."""
+    """RTL around the box; ``top`` is its module."""
 
     top: str
     sources: Sequence[Path]
     included: Sequence[Path] = ()
-    """What the sources include."""
+    """The files that the sources include."""
     defines: Sequence[str] = ()
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     native: Sequence[Path] = ()
-    """C++ for the queue's time (native/box_time.cpp); without, only cycles let it pass."""
+    """C++ for the queue's time (native/box_time.cpp); without it, only cycles let it pass."""
 
 
 class Inward(Protocol):
-    """Where frames go in."""
+    """An end at which frames go in."""
 
     @property
     def pending(self) -> int:
-        """Beats still to be taken."""
+        """The number of beats that wait to be taken."""
 
     @property
     def beats(self) -> int:
-        """Beats that have passed."""
+        """The number of beats that have passed."""
 
     def send(self, frame: bytes, user: Sequence[int] = ()) -> None:
         """Queue a whole frame."""
 
 
 class Outward(Protocol):
-    """Where frames leave."""
+    """An end at which frames leave."""
 
     @property
     def beats(self) -> int:
-        """Beats that have passed."""
+        """The number of beats that have passed."""
 
     def frames(self) -> Sequence[Received]:
         """Return all whole frames since the last call."""
 
 
 class RegisterAccess(Protocol):
-    """What reads and writes the box's registers, each answering with a response of AXI4-Lite."""
+    """An access to the box's registers, which answers with a response of AXI4-Lite."""
 
     def read(self, address: int) -> tuple[int, int]: ...
 
@@ -83,13 +83,13 @@ class Box:
     """The box, out of reset, with ``ports`` CMACs and one function of the host.
 
     ``blocks`` are VNP4₁ and VNP4₂; ``periods`` are clocks' periods in ps where they differ from PERIODS. With
-    RTL ``around`` it, a subclass has :meth:`connect` and :meth:`power_up` of its own, and where these
-    differ clocks and registers.
+    RTL ``around`` it, a subclass has its own :meth:`connect` and :meth:`power_up`, and where they differ
+    clocks and registers.
     """
 
     clocks: Mapping[str, int] = PERIODS
     register_port = ("s_axil_", "axil_aclk")
-    """The prefix of its signals, and its clock."""
+    """The prefix of the register port's signals, and its clock."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Box:
         return [*zip(self.rx, self.tx, strict=True), (self.h2c, self.c2h)]
 
     def open_registers(self) -> RegisterAccess:
-        """Return what reaches the box's registers."""
+        """Return the access to the box's registers."""
         return self.bench.axil(*self.register_port)
 
     def connect(self, ports: int) -> None:
@@ -147,7 +147,7 @@ class Box:
         self.bench["axil_aresetn"] = 1
 
     def reset(self, start: bool = True, limit: int = 50_000) -> None:
-        """Request a reset as the shell does, and wait until the box reports that it is done.
+        """Reset the box as the shell does, and wait until it reports that it is done.
 
         Raises OlafError when it never does.
         """
@@ -167,15 +167,15 @@ class Box:
         self.bench.run_cycles(cycles)
 
     def quiet(self, most: int) -> int:
-        """Cycles, at most ``most``, in which nothing happens in the queue but the passing of time."""
+        """Return how many cycles, at most ``most``, pass before anything happens in the queue except time."""
         return int(self.bench.library.box_quiet(self.bench.handle, self._indices, most))
 
     def skip(self, cycles: int) -> None:
-        """Let so many of these pass for the queue alone, while the box is empty."""
+        """Pass this many quiet cycles for the queue alone, while the box is empty."""
         self.bench.library.box_skip(self.bench.handle, self._indices, cycles)
 
     def settle(self, quiet: int = 1500, limit: int = 2_000_000) -> None:
-        """Run until everything was sent in and nothing has left for ``quiet`` cycles."""
+        """Run until all input was sent and nothing has left for ``quiet`` cycles."""
         before, still = -1, 0
         for _ in range(limit // 100):
             self.run_cycles(100)
@@ -222,10 +222,10 @@ def build_box(
     progress: Callable[[str], None] = lambda step: None,
     around: Around | None = None,
 ) -> Path:
-    """The Verilated box with these blocks and OlafQueue of these parameters, from the cache or built now.
+    """Return the Verilated box with these blocks and OlafQueue, from the cache or built now.
 
-    With RTL ``around`` it that decides the number of ports.
-    Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
+    RTL ``around`` it decides the number of ports. Raises MissingTool without Verilator or a C++ compiler,
+    OlafError when either fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = {INSTANCE: render_instance(queue), **write_blocks(blocks)}
@@ -263,7 +263,7 @@ def build_rtl(
 ) -> Path:
     """Build the library of module ``top``: see :func:`olafswitch.simulation.verilate.build_bench`.
 
-    ``more`` are further Verilog files, such as stand-ins for IPs; ``included`` are what these include.
+    ``more`` are further Verilog files, such as stand-ins for IPs, which include ``included``.
     """
     hdl = paths.sources() / "hdl"
     own = [] if any(path.stem == top for path in more) else [hdl / "opennic" / f"{top}.v"]

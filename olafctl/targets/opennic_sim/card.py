@@ -1,8 +1,8 @@
 """A simulated card: the box in Verilator, hosts at its ports, its registers and the host function at sockets.
 
 Its clock runs while anything moves and during register accesses, some thousand times slower than a card's.
-While nothing moves in the queue, the queue's own clock keeps the wall's: what waits for its time (a rate, a
-cluster's window) comes then, late by what moving frames took.
+While nothing moves in the queue, the queue's own clock keeps the wall's: timed events (a rate, a cluster's
+window) come then, late by the time that moving frames took.
 """
 
 import json
@@ -28,11 +28,11 @@ from olafswitch.p4.verilog.module import Module
 from olafswitch.ports import unix
 
 _SLICE = 200
-"""Cycles between two looks at the ports."""
+"""The cycles between two looks at the ports."""
 _QUIET = 2000
-"""Cycles without a beat after which only the queue can still hold frames."""
+"""The cycles without a beat after which only the queue can still hold frames."""
 _ROOM = 4096
-"""Beats that wait at an input before the card stops reading its port."""
+"""The beats that wait at an input before the card stops reading its port."""
 _IDLE_CYCLES = 60 * CLOCK_HZ
 _PCAP_SECONDS = 0.002
 _BUILD_ID = BY_NAME["build_id"].offset
@@ -44,7 +44,7 @@ def queue_of(build: Path) -> Geometry:
 
 
 def blocks_of(build: Path) -> Mapping[int, Module]:
-    """VNP4₁ and VNP4₂ of the plug-in in the folder ``build``."""
+    """Return VNP4₁ and VNP4₂ of the plug-in in the folder ``build``."""
     return {
         ip.number: Module(
             ip.name,
@@ -56,7 +56,7 @@ def blocks_of(build: Path) -> Mapping[int, Module]:
 
 
 class Simulation(Protocol):
-    """A card's RTL, and the shell that it is in."""
+    """A card's RTL, and the shell around it."""
 
     @property
     def shell(self) -> Shell: ...
@@ -65,33 +65,34 @@ class Simulation(Protocol):
     def box(self) -> Box: ...
 
     def access(self, kind: int, address: int, value: int) -> int:
-        """One access to what is not the box."""
+        """Make one access outside the box."""
 
 
 class OpennicSimulation:
-    """The box alone, with what the agent reads of OpenNIC's shell."""
+    """The box alone, with the registers of OpenNIC's shell that the agent reads."""
 
     shell = OPENNIC
 
     def __init__(self, build: Path, ports: int) -> None:
-        """Raises OlafError."""
+        """Build and load the box. Raises OlafError."""
         self.box = Box(queue_of(build), blocks_of(build), ports=ports)
         self._registers: dict[int, int] = {0: 0x20260101}
         for base in CMACS[:ports]:
             self._registers.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
 
     def access(self, kind: int, address: int, value: int) -> int:
-        """One access to the shell; what nothing answers reads all ones, as over PCI Express."""
+        """Make one access to the shell; an unanswered read returns all ones, as over PCI Express."""
         if kind == WRITE:
             self._registers[address] = value
         return self._registers.get(address, ALL_ONES)
 
 
 class SimulatedCard:
-    """The card that runs the build in a plug-in's folder."""
+    """A card that runs the build in a plug-in's folder."""
 
     def __init__(self, simulation: Simulation, build: Path, fronts: Sequence[Front], state: Path) -> None:
-        """``fronts`` are the front ports' ends; the sockets are made in ``state``. Raises OlafError."""
+        """Start the card; ``fronts`` are the front ports' ends; sockets are made in ``state``. Raises
+        OlafError."""
         self._build_id = int(build_id_of(build), 16)
         self._simulation, self._box = simulation, simulation.box
         self._fronts = fronts
@@ -130,18 +131,18 @@ class SimulatedCard:
                 self._moving, self._still = self._box.quiet(1) == 0, 0
 
     def stop(self) -> None:
-        """End :meth:`run`, from any thread."""
+        """End :meth:`move_frames`, from any thread."""
         self._waker.send(b"x")
 
     def close(self) -> None:
-        """Free everything, after :meth:`run` has ended."""
+        """Free everything, after :meth:`move_frames` has ended."""
         for front in (*self._fronts, self._host):
             front.close()
         self._accesses.close()
         self._box.close()
 
     def access(self, kind: int, offset: int, value: int) -> int:
-        """One access to the card's registers."""
+        """Make one access to the card's registers."""
         place = offset - self._simulation.shell.box
         if not 0 <= place < BOX_BYTES:
             return self._simulation.access(kind, offset, value)
@@ -177,7 +178,7 @@ class SimulatedCard:
         yield self._host, host
 
     def _keep_time(self) -> float:
-        """Bring a queue in which nothing moves up to the wall's clock; seconds until something can happen."""
+        """Bring an idle queue up to the wall's clock; return the seconds until the next event."""
         passed = (time.monotonic() - self._began) * CLOCK_HZ
         due = int(passed) - self._box.bench.cycles() - self._skipped
         quiet = self._box.quiet(max(due, 0) + _IDLE_CYCLES)

@@ -29,7 +29,7 @@ def serve_simulation(
         try:
             card.move_frames()
         except OlafError as error:
-            # As a card that has failed: its sockets close, and the agent reports it.
+            # This is how a failed card behaves: its sockets close, and the agent reports it.
             print_error(error)
         card.close()
 
