@@ -26,8 +26,7 @@ def tuser_header() -> str:
         size = field.bits // 8
         shifts = [(place + index, 8 * (size - 1 - index)) for index in range(size)]
         writes += [f"    bytes[{at}] = (uint8_t)(tuser->{field.name} >> {shift});\n" for at, shift in shifts]
-        value = " | ".join(f"(uint64_t)bytes[{at}] << {shift}" for at, shift in shifts)
-        reads.append(f"    tuser->{field.name} = ({_field_type(field)})({value});\n")
+        reads.append(f"    tuser->{field.name} = ({_field_type(field)})({_read_bytes(place, size)});\n")
         packs += _pack_statements(field, 8 * place)
         unpacks.append(_unpack_statement(field, 8 * place))
         place += size
@@ -38,7 +37,7 @@ def tuser_header() -> str:
         f"enum olaf_kind {{ {kinds} }};\n\n"
         f"// {layouts.TUSER.meaning}.\ntypedef struct {{\n{''.join(members)}}} olaf_tuser;\n\n"
         "// The shim form, in network order.\n"
-        "static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *bytes) {\n"
+        "static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *__restrict bytes) {\n"
         f"{''.join(writes)}}}\n\n"
         "static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {\n"
         f"{''.join(reads)}}}\n\n"
@@ -49,6 +48,20 @@ def tuser_header() -> str:
         "static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {\n"
         f"{''.join(unpacks)}}}\n"
     )
+
+
+def _read_bytes(at: int, size: int) -> str:
+    """Return the number in ``size`` bytes from ``at`` on, in parts that a compiler makes one load each."""
+    parts = []
+    while size:
+        taken = 1 << (size.bit_length() - 1)
+        size -= taken
+        part = " | ".join(
+            f"(uint{8 * taken}_t)bytes[{at + index}] << {8 * (taken - 1 - index)}" for index in range(taken)
+        )
+        parts.append(f"(uint64_t)(uint{8 * taken}_t)({part}) << {8 * size}")
+        at += taken
+    return " | ".join(parts)
 
 
 def header_file() -> str:
@@ -80,8 +93,7 @@ def header_file() -> str:
             continue
         size = field.bits // 8
         shifts = [(at + index, 8 * (size - 1 - index)) for index in range(size)]
-        value = " | ".join(f"(uint64_t)bytes[{place}] << {shift}" for place, shift in shifts)
-        reads.append(f"    header->{field.name} = ({_field_type(field)})({value});\n")
+        reads.append(f"    header->{field.name} = ({_field_type(field)})({_read_bytes(at, size)});\n")
         writes += [
             f"    bytes[{place}] = (uint8_t)(header->{field.name} >> {shift});\n" for place, shift in shifts
         ]
@@ -92,7 +104,7 @@ def header_file() -> str:
         + f"}};\n\n// {layouts.OLAF.meaning}.\ntypedef struct {{\n{''.join(members)}}} olaf_header;\n\n"
         "static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {\n"
         f"{''.join(reads)}}}\n\n"
-        "static inline void olaf_header_write(const olaf_header *header, uint8_t *bytes) {\n"
+        "static inline void olaf_header_write(const olaf_header *header, uint8_t *__restrict bytes) {\n"
         f"{''.join(writes)}}}\n"
     )
 

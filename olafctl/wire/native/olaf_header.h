@@ -39,15 +39,15 @@ static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {
     header->frame_type = (uint8_t)(bytes[0] >> 0 & 0xf);
     header->epoch = (uint8_t)(bytes[1] >> 4 & 0xf);
     header->flags = (uint8_t)(bytes[1] >> 0 & 0xf);
-    header->count = (uint16_t)((uint64_t)bytes[2] << 8 | (uint64_t)bytes[3] << 0);
-    header->seq = (uint32_t)((uint64_t)bytes[4] << 24 | (uint64_t)bytes[5] << 16 | (uint64_t)bytes[6] << 8 | (uint64_t)bytes[7] << 0);
-    header->reward = (uint32_t)((uint64_t)bytes[8] << 24 | (uint64_t)bytes[9] << 16 | (uint64_t)bytes[10] << 8 | (uint64_t)bytes[11] << 0);
-    header->gen_time = (uint64_t)((uint64_t)bytes[12] << 40 | (uint64_t)bytes[13] << 32 | (uint64_t)bytes[14] << 24 | (uint64_t)bytes[15] << 16 | (uint64_t)bytes[16] << 8 | (uint64_t)bytes[17] << 0);
-    header->segment = (uint16_t)((uint64_t)bytes[18] << 8 | (uint64_t)bytes[19] << 0);
-    header->weights_version = (uint16_t)((uint64_t)bytes[20] << 8 | (uint64_t)bytes[21] << 0);
+    header->count = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[2] << 8 | (uint16_t)bytes[3] << 0) << 0);
+    header->seq = (uint32_t)((uint64_t)(uint32_t)((uint32_t)bytes[4] << 24 | (uint32_t)bytes[5] << 16 | (uint32_t)bytes[6] << 8 | (uint32_t)bytes[7] << 0) << 0);
+    header->reward = (uint32_t)((uint64_t)(uint32_t)((uint32_t)bytes[8] << 24 | (uint32_t)bytes[9] << 16 | (uint32_t)bytes[10] << 8 | (uint32_t)bytes[11] << 0) << 0);
+    header->gen_time = (uint64_t)((uint64_t)(uint32_t)((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | (uint32_t)bytes[15] << 0) << 16 | (uint64_t)(uint16_t)((uint16_t)bytes[16] << 8 | (uint16_t)bytes[17] << 0) << 0);
+    header->segment = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[18] << 8 | (uint16_t)bytes[19] << 0) << 0);
+    header->weights_version = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[20] << 8 | (uint16_t)bytes[21] << 0) << 0);
 }
 
-static inline void olaf_header_write(const olaf_header *header, uint8_t *bytes) {
+static inline void olaf_header_write(const olaf_header *header, uint8_t *__restrict bytes) {
     bytes[0] = (uint8_t)((header->version & 0xf) << 4);
     bytes[0] |= (uint8_t)((header->frame_type & 0xf) << 0);
     bytes[1] = (uint8_t)((header->epoch & 0xf) << 4);

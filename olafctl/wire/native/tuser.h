@@ -23,7 +23,7 @@ typedef struct {
 } olaf_tuser;
 
 // The shim form, in network order.
-static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *bytes) {
+static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *__restrict bytes) {
     bytes[0] = (uint8_t)(tuser->size >> 8);
     bytes[1] = (uint8_t)(tuser->size >> 0);
     bytes[2] = (uint8_t)(tuser->src >> 8);
@@ -51,18 +51,18 @@ static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *bytes) {
 }
 
 static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {
-    tuser->size = (uint16_t)((uint64_t)bytes[0] << 8 | (uint64_t)bytes[1] << 0);
-    tuser->src = (uint16_t)((uint64_t)bytes[2] << 8 | (uint64_t)bytes[3] << 0);
-    tuser->dst = (uint16_t)((uint64_t)bytes[4] << 8 | (uint64_t)bytes[5] << 0);
-    tuser->kind = (uint8_t)((uint64_t)bytes[6] << 0);
-    tuser->cluster = (uint16_t)((uint64_t)bytes[7] << 8 | (uint64_t)bytes[8] << 0);
-    tuser->index = (uint16_t)((uint64_t)bytes[9] << 8 | (uint64_t)bytes[10] << 0);
-    tuser->member = (uint8_t)((uint64_t)bytes[11] << 0);
-    tuser->worker = (uint32_t)((uint64_t)bytes[12] << 24 | (uint64_t)bytes[13] << 16 | (uint64_t)bytes[14] << 8 | (uint64_t)bytes[15] << 0);
-    tuser->occupancy = (uint32_t)((uint64_t)bytes[16] << 16 | (uint64_t)bytes[17] << 8 | (uint64_t)bytes[18] << 0);
-    tuser->active_clusters = (uint16_t)((uint64_t)bytes[19] << 8 | (uint64_t)bytes[20] << 0);
-    tuser->slots = (uint16_t)((uint64_t)bytes[21] << 8 | (uint64_t)bytes[22] << 0);
-    tuser->status_flags = (uint8_t)((uint64_t)bytes[23] << 0);
+    tuser->size = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[0] << 8 | (uint16_t)bytes[1] << 0) << 0);
+    tuser->src = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[2] << 8 | (uint16_t)bytes[3] << 0) << 0);
+    tuser->dst = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[4] << 8 | (uint16_t)bytes[5] << 0) << 0);
+    tuser->kind = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[6] << 0) << 0);
+    tuser->cluster = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[7] << 8 | (uint16_t)bytes[8] << 0) << 0);
+    tuser->index = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[9] << 8 | (uint16_t)bytes[10] << 0) << 0);
+    tuser->member = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[11] << 0) << 0);
+    tuser->worker = (uint32_t)((uint64_t)(uint32_t)((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | (uint32_t)bytes[15] << 0) << 0);
+    tuser->occupancy = (uint32_t)((uint64_t)(uint16_t)((uint16_t)bytes[16] << 8 | (uint16_t)bytes[17] << 0) << 8 | (uint64_t)(uint8_t)((uint8_t)bytes[18] << 0) << 0);
+    tuser->active_clusters = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[19] << 8 | (uint16_t)bytes[20] << 0) << 0);
+    tuser->slots = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[21] << 8 | (uint16_t)bytes[22] << 0) << 0);
+    tuser->status_flags = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[23] << 0) << 0);
 }
 
 // The AXI4-Stream form: the first field in the lowest bits, words of 32 bits, the lowest first.

@@ -54,6 +54,15 @@ bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t no
     return twin.queue.offer_now(frame, length, now);
 }
 
+auto Network::leaving_now(unsigned place, uint64_t now) {
+    return [this, place, now](const uint8_t *frame, size_t length, uint64_t) {
+        twins_[place]->into_second(ports_.queue, frame, length, now,
+                                   [&](unsigned out, const uint8_t *bytes, size_t size) {
+                                       return send(place, out, bytes, size, now);
+                                   });
+    };
+}
+
 void Network::take_in() {
     const uint64_t now = engine_.now();
     for (unsigned from = 0; from < shards_->count(); from++)
@@ -115,15 +124,6 @@ uint64_t Network::advance(uint64_t now) {
     for (unsigned place = 0; place < twins_.size(); place++)
         wait = std::min(wait, twins_[place]->queue.advance(now, leaving_now(place, now)));
     return std::min(wait, cables.advance(now, arrive));
-}
-
-QueueStage::Leave Network::leaving_now(unsigned place, uint64_t now) {
-    return [this, place, now](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
-        twins_[place]->into_second(ports_.queue, frame, length, now,
-                                   [&](unsigned out, const uint8_t *bytes, size_t size) {
-                                       return send(place, out, bytes, size, now);
-                                   });
-    };
 }
 
 void Network::begin_replay(const std::vector<QueueSettings> &settings) {
@@ -190,8 +190,8 @@ void Network::take_arrivals(uint64_t end) {
     }
 }
 
-QueueStage::Leave Network::leaving(unsigned place, const Deliver &deliver) {
-    return [this, place, &deliver](const uint8_t *frame, size_t length, uint64_t, uint64_t last) {
+auto Network::leaving(unsigned place, const Deliver &deliver) {
+    return [this, place, &deliver](const uint8_t *frame, size_t length, uint64_t last) {
         Twin &twin = *twins_[place];
         uint64_t time = (last + 1 - twin.base) * NS_PER_CYCLE;
         twin.into_second(ports_.queue, frame, length, time,

@@ -76,13 +76,13 @@ class Network final : public QueueWiring {
 
     Twin &twin_at(unsigned port) { return *twins_[place_at_[port]]; }
     bool offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now);
-    QueueStage::Leave leaving_now(unsigned place, uint64_t now);
+    auto leaving_now(unsigned place, uint64_t now);
     bool send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now);
     void offer_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
     uint64_t soonest(uint64_t limit) const;
     void take_arrivals(uint64_t end);
     void window(uint64_t end, const Deliver &deliver);
-    QueueStage::Leave leaving(unsigned place, const Deliver &deliver);
+    auto leaving(unsigned place, const Deliver &deliver);
 
     Engine &engine_;
     WiredPorts ports_;

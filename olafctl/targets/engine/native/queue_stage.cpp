@@ -2,20 +2,9 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <stdexcept>
 
-#include "processor_time.h"
-
 namespace olaf {
-namespace {
-
-// How far the queue may run ahead of the wall clock: enough to pass a frame through at once, little
-// enough for a limited output rate to hold over any time that a person or a test can see.
-constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
-constexpr uint64_t SLICE_CYCLES = 50000;
-
-}  // namespace
 
 QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -64,41 +53,11 @@ void QueueStage::catch_up(uint64_t now) {
     if (wall > cycle()) library_.run(queue_, wall);
 }
 
-uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
-    if (!busy_) return UINT64_MAX;
-    uint64_t wall = (now - origin_) / NS_PER_CYCLE;
-    uint64_t ahead = wall + LOOKAHEAD_CYCLES;
-    if (ahead <= cycle()) return until_due(ahead);
-    uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
-    bool late = cycle() + LOOKAHEAD_CYCLES < wall;
-    uint64_t before = late ? processor_ns() : 0;
-    busy_ = library_.settle(queue_, budget) >= budget;
-    take_all(leave);
-    if (!busy_) return UINT64_MAX;
-    // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A thread
-    // that slept or had no core makes up for it: waiting costs the model nothing.
-    if (late && cycle() + LOOKAHEAD_CYCLES < wall && processor_ns() - before > budget * NS_PER_CYCLE) {
-        resume(now);
-        return 0;
-    }
-    return until_due(ahead);
-}
-
 // The ns after which something may happen that is within reach: a limited rate is kept by sleeping, not by
 // looking again and again.
 uint64_t QueueStage::until_due(uint64_t ahead) const {
     uint64_t due = cycle() + quiet(SLICE_CYCLES);
     return due <= ahead ? 0 : (due - ahead) * NS_PER_CYCLE;
-}
-
-void QueueStage::run_until(uint64_t cycle, const Leave &leave) {
-    library_.run(queue_, cycle);
-    take_all(leave);
-}
-
-void QueueStage::finish(const Leave &leave) {
-    while (library_.settle(queue_, SLICE_CYCLES) >= SLICE_CYCLES) take_all(leave);
-    take_all(leave);
 }
 
 void QueueStage::restart(const QueueSettings &settings) {
@@ -120,27 +79,11 @@ void QueueStage::take_over(QueueStage &from, uint32_t first, uint32_t last) {
     busy_ = from.busy_ = true;
 }
 
-void QueueStage::send_all(const Leave &leave) {
-    library_.run(queue_, cycle() + LOOKAHEAD_CYCLES);
-    take_all(leave);
-}
-
 uint32_t QueueStage::read(uint32_t offset) { return library_.read(queue_, offset); }
 
 void QueueStage::write(uint32_t offset, uint32_t value) {
     library_.write(queue_, offset, value);
     busy_ = true;
-}
-
-void QueueStage::take_all(const Leave &leave) {
-    olaf_tuser tuser;
-    uint8_t *frame;
-    uint64_t first, last;
-    while (size_t length = library_.take(queue_, &tuser, &frame, &first, &last)) {
-        uint8_t *begin = frame - OLAF_SHIM_BYTES;
-        olaf_shim_write(&tuser, begin);
-        leave(begin, OLAF_SHIM_BYTES + length, first, last);
-    }
 }
 
 }  // namespace olaf

@@ -1,11 +1,12 @@
 // The Verilated OlafQueue between two blocks: frames with their shim in front go in and come out.
 #pragma once
-#include <functional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "../../../queue/native/queue_model.h"
 #include "../../../queue/native/shard.h"
+#include "processor_time.h"
 
 namespace olaf {
 
@@ -45,22 +46,45 @@ struct QueueSettings {
 
 class QueueStage {
   public:
-    // `frame` starts with the shim; `first` and `last` are the cycles of the first and last beat.
-    using Leave = std::function<void(const uint8_t *frame, size_t length, uint64_t first, uint64_t last)>;
-
+    // What leaves goes to `leave(frame, length, last)`: the frame starts with the shim, `last` is the cycle
+    // of its last beat.
     explicit QueueStage(const std::string &library);
     ~QueueStage();
 
     // Wall clock. A queue that has something to do keeps to it as well as this machine can; an idle one
     // catches up when it is next wanted.
     bool offer_now(const uint8_t *frame, size_t length, uint64_t now);
-    uint64_t advance(uint64_t now, const Leave &leave);
+    template <typename Leave> uint64_t advance(uint64_t now, const Leave &leave) {
+        if (!busy_) return UINT64_MAX;
+        uint64_t wall = (now - origin_) / NS_PER_CYCLE;
+        uint64_t ahead = wall + LOOKAHEAD_CYCLES;
+        if (ahead <= cycle()) return until_due(ahead);
+        uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
+        bool late = cycle() + LOOKAHEAD_CYCLES < wall;
+        uint64_t before = late ? processor_ns() : 0;
+        busy_ = library_.settle(queue_, budget) >= budget;
+        take_all(leave);
+        if (!busy_) return UINT64_MAX;
+        // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A
+        // thread that slept or had no core makes up for it: waiting costs the model nothing.
+        if (late && cycle() + LOOKAHEAD_CYCLES < wall && processor_ns() - before > budget * NS_PER_CYCLE) {
+            resume(now);
+            return 0;
+        }
+        return until_due(ahead);
+    }
     void catch_up(uint64_t now);
 
     // Virtual time.
     bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle);
-    void run_until(uint64_t cycle, const Leave &leave);
-    void finish(const Leave &leave);
+    template <typename Leave> void run_until(uint64_t cycle, const Leave &leave) {
+        library_.run(queue_, cycle);
+        take_all(leave);
+    }
+    template <typename Leave> void finish(const Leave &leave) {
+        while (library_.settle(queue_, SLICE_CYCLES) >= SLICE_CYCLES) take_all(leave);
+        take_all(leave);
+    }
     bool waiting() const { return library_.waiting(queue_); }  // whether time alone makes something happen
 
     // Cycles, of `most`, for which nothing happens but the passing of time.
@@ -76,14 +100,30 @@ class QueueStage {
     void limit(uint32_t slots) { checked().limit(queue_, slots); }
     void take_over(QueueStage &from, uint32_t first, uint32_t last);
     // What is decided leaves, however far that is ahead of the clock.
-    void send_all(const Leave &leave);
+    template <typename Leave> void send_all(const Leave &leave) {
+        run_until(cycle() + LOOKAHEAD_CYCLES, leave);
+    }
 
     uint64_t cycle() const { return library_.cycle(queue_); }
     uint32_t read(uint32_t offset);
     void write(uint32_t offset, uint32_t value);
 
   private:
-    void take_all(const Leave &leave);
+    // How far the queue may run ahead of the wall clock: enough to pass a frame through at once, little
+    // enough for a limited output rate to hold over any time that a person or a test can see.
+    static constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
+    static constexpr uint64_t SLICE_CYCLES = 50000;
+
+    template <typename Leave> void take_all(const Leave &leave) {
+        olaf_tuser tuser;
+        uint8_t *frame;
+        uint64_t first, last;
+        while (size_t length = library_.take(queue_, &tuser, &frame, &first, &last)) {
+            uint8_t *begin = frame - OLAF_SHIM_BYTES;
+            olaf_shim_write(&tuser, begin);
+            leave(begin, OLAF_SHIM_BYTES + length, last);
+        }
+    }
     const QueueLibrary &checked() const;
     uint64_t until_due(uint64_t ahead) const;
 

@@ -25,7 +25,7 @@ uint64_t Relay::advance(uint64_t now) {
     uint64_t wait = cables.advance(
         now, [&](unsigned port, const uint8_t *frame, size_t length) { into_first(port, frame, length); });
     for (unsigned place = 0; place < queues_.size(); place++) {
-        auto leave = [&](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
+        auto leave = [&](const uint8_t *frame, size_t length, uint64_t) {
             if (!engine_.send(TO_SECOND + place, frame, length)) losses.misrouted++;
         };
         wait = std::min(wait, queues_[place]->advance(now, leave));
