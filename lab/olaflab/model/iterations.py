@@ -5,12 +5,9 @@ What takes time: each frame on each link of its way, the engine, and the hosts' 
 has one processor, which costs a time for each message, each frame and each byte that it sends or receives.
 """
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache as once
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,8 +139,9 @@ def simulate_job(job: IterationJob) -> Course:
     on (a defect of the model).
     """
     _check_job(job)
-    native = _load_library()
-    given = _NativeTraining(
+    native = library.load_library()
+    given = np.zeros(1, library.STRUCTS["Training"])
+    for name, value in dict(
         approach=job.approach,
         workers=job.workers,
         each_rack=job.network.each_rack,
@@ -170,9 +168,10 @@ def simulate_job(job: IterationJob) -> Course:
         byte_ps=job.software.byte * PS,
         compute=round(job.compute * PS),
         jitter=round(job.compute * job.jitter * PS),
-    )
+    ).items():
+        given[name] = value
     sizes = np.array(job.messages, np.uint32)
-    training = native.olaf_training_new(ctypes.byref(given), sizes.ctypes.data)
+    training = native.olaf_training_new(given.ctypes.data, sizes.ctypes.data)
     try:
         through = native.olaf_training_run(training)
         dropped = int(native.olaf_training_dropped(training))
@@ -218,53 +217,3 @@ def _check_job(job: IterationJob) -> None:
         problems.append(Problem(what, "job", "asynchronous sums need a slot for each segment: longer frames"))
     if problems:
         raise BadInput(*problems)
-
-
-class _NativeTraining(ctypes.Structure):
-    _fields_ = [
-        *(
-            (name, ctypes.c_uint32)
-            for name in (
-                "approach",
-                "workers",
-                "each_rack",
-                "messages",
-                "payload",
-                "header",
-                "iterations",
-                "bound",
-                "mode",
-                "window",
-                "whole",
-                "duplex",
-                "in_turn",
-                "unused",
-            )
-        ),
-        *((name, ctypes.c_uint64) for name in ("slots", "quota", "seed")),
-        *((name, ctypes.c_int64) for name in ("cycle", "merge_cycles", "delay")),
-        *(
-            (name, ctypes.c_double)
-            for name in ("link_ps_per_byte", "trunk_ps_per_byte", "message_ps", "frame_ps", "byte_ps")
-        ),
-        *((name, ctypes.c_int64) for name in ("compute", "jitter")),
-    ]
-
-
-@once
-def _load_library() -> Any:
-    native = library.load_library()
-    handle = ctypes.c_void_p
-    for name, result, arguments in (
-        ("new", handle, (ctypes.POINTER(_NativeTraining), handle)),
-        ("free", None, (handle,)),
-        ("run", ctypes.c_uint32, (handle,)),
-        ("updates", None, (handle, handle)),
-        ("staleness", None, (handle, handle)),
-        ("discarded", ctypes.c_uint64, (handle,)),
-        ("dropped", ctypes.c_uint64, (handle,)),
-        ("events", ctypes.c_uint64, (handle,)),
-    ):
-        function = getattr(native, f"olaf_training_{name}")
-        function.restype, function.argtypes = result, arguments
-    return native

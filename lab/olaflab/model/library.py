@@ -1,6 +1,7 @@
 """The native event-level model and the arrays that it takes."""
 
 import ctypes
+import re
 import subprocess
 from collections import defaultdict
 from functools import cache as once
@@ -13,7 +14,7 @@ from olafctl import queue, wire
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.wire.layouts import STATUS
 from olaflab.model.scenario import Scenario
-from olafswitch import cache
+from olafswitch import cache, native_library
 from olafswitch.errors import OlafError, Problem
 from olafswitch.toolchain import cxx
 
@@ -36,7 +37,7 @@ def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
 
 def world_array(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.void]:
     """What a run is besides its engines and workers, still without the owners of the indices; times in ns."""
-    row = np.zeros(1, WORLD)
+    row = np.zeros(1, STRUCTS["World"])
     row["clusters"], row["seed"] = scenario.clusters, scenario.seed
     row["start"], row["end"] = warm_up * PS, duration * PS
     row["ack_bytes"], row["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
@@ -47,7 +48,7 @@ def world_array(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.v
 def engine_array(scenario: Scenario) -> NDArray[np.void]:
     """Every engine with its link."""
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
-    rows = np.zeros(len(scenario.engines), ENGINE)
+    rows = np.zeros(len(scenario.engines), STRUCTS["Engine"])
     for row, engine in zip(rows, scenario.engines, strict=True):
         link = engine.link
         row["slots"], row["quota"], row["cycle"] = engine.slots, engine.quota, CYCLE_PS
@@ -78,7 +79,7 @@ def settings_array(scenario: Scenario) -> NDArray[np.void]:
     everyone = defaultdict[int, set[int]](set)
     for (_, cluster), workers in members.items():
         everyone[cluster] |= workers
-    rows = np.zeros((len(scenario.engines), len(clusters)), SETTING)
+    rows = np.zeros((len(scenario.engines), len(clusters)), STRUCTS["Setting"])
     for place, engine in enumerate(scenario.engines):
         for index, cluster in enumerate(clusters):
             below = members.get((engine.name, cluster), set())
@@ -96,7 +97,7 @@ def source_array(scenario: Scenario) -> NDArray[np.void]:
     drawn = np.random.default_rng(scenario.seed)
     first = _first_indices(scenario)
     numbers = {sender: number for number, sender in enumerate(scenario.senders)}
-    rows = np.zeros(len(scenario.sources), SOURCE)
+    rows = np.zeros(len(scenario.sources), STRUCTS["Source"])
     for row, source in zip(rows, scenario.sources, strict=True):
         phase = int(drawn.integers(source.period * PS)) if source.phase is None else source.phase * PS
         row["phase"], row["period"] = phase, source.period * PS
@@ -115,8 +116,8 @@ def arrival_array(scenario: Scenario) -> NDArray[np.void]:
     """Every update of the trace."""
     trace = scenario.trace
     if trace is None:
-        return np.zeros(0, ARRIVAL)
-    rows = np.zeros(len(trace.time), ARRIVAL)
+        return np.zeros(0, STRUCTS["Arrival"])
+    rows = np.zeros(len(trace.time), STRUCTS["Arrival"])
     rows["worker"] = trace.worker
     rows["time"], rows["index"] = trace.time * PS, _first_indices(scenario)[trace.cluster]
     if trace.segment is not None:
@@ -144,130 +145,41 @@ RULES = (
 """The product's headers, of which they include some: the rules of one queue."""
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra")
 
-DISPOSITIONS = (
-    "appended",
-    "merged",
-    "replaced_worker",
-    "replaced_reward",
-    "dropped_full",
-    "dropped_reward",
-    "dropped_mismatch",
-    "dropped_member",
-    "dropped_duplicate",
-    "dropped_late",
-    "dropped_superseded",
-    "dropped_quota",
-    "dropped_halted",
-    "dropped_stale",
-)
-"""What becomes of an update at an engine, in the order of the native enumeration."""
+_COMMENT = re.compile(r"//[^\n]*")
+_KINDS = {"int64_t": "i8", "uint64_t": "u8", "uint32_t": "u4", "double": "f8", "float": "f4"}
 
 
-def _pack_layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
-    return np.dtype(list(fields), align=True)
+def _read_dispositions(header: Path) -> tuple[str, ...]:
+    """Return the names of the native enumeration, ``kDroppedFull`` as ``dropped_full``, in its order."""
+    body = header.read_text().partition("enum class Disposition")[2].partition("};")[0]
+    names = re.findall(r"^    k(\w+),", body, re.MULTILINE)
+    return tuple(re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower() for name in names if name != "Count")
 
 
-ENGINE = _pack_layout(
-    ("slots", "u8"),
-    ("quota", "u8"),
-    ("cycle", "i8"),
-    ("merge_cycles", "i8"),
-    ("rate", "i8"),
-    ("link_ps_per_byte", "f8"),
-    ("link_delay", "i8"),
-    ("link_capacity", "u8"),
-    ("next", "i8"),
-    ("window", "i8"),
-)
-SETTING = _pack_layout(
-    ("engine", "u4"),
-    ("index", "u4"),
-    ("mode", "u4"),
-    ("reward_rule", "u4"),
-    ("threshold", "f4"),
-    ("wanted", "u4"),
-    ("member", "u4"),
-    ("distributes", "u4"),
-)
-SOURCE = _pack_layout(
-    ("phase", "i8"),
-    ("period", "i8"),
-    ("jitter", "i8"),
-    ("delay", "i8"),
-    ("retry", "i8"),
-    ("v", "f8"),
-    ("tolerance", "f8"),
-    ("engine", "u4"),
-    ("index", "u4"),
-    ("segments", "u4"),
-    ("worker", "u4"),
-    ("size", "u4"),
-    ("sender", "u4"),
-)
-WORLD = _pack_layout(
-    ("owners", "u8"),
-    ("indices", "u8"),
-    ("clusters", "u8"),
-    ("seed", "u8"),
-    ("start", "i8"),
-    ("end", "i8"),
-    ("ack_bytes", "i8"),
-    ("status_bytes", "i8"),
-    ("senders", "u8"),
-    ("goal", "u8"),
-    ("acknowledge", "u4"),
-    ("record", "u4"),
-    ("initial", "u4"),
-    ("unused", "u4"),
-)
-ARRIVAL = _pack_layout(
-    ("time", "i8"),
-    ("engine", "u4"),
-    ("index", "u4"),
-    ("worker", "u4"),
-    ("size", "u4"),
-    ("sender", "u4"),
-    ("seq", "u4"),
-)
-CLUSTER = _pack_layout(
-    ("area", "f8"),
-    ("observed", "i8"),
-    ("peaks", "f8"),
-    ("peak_count", "u8"),
-    ("highest_peak", "i8"),
-    ("generated", "u8"),
-    ("replaced", "u8"),
-    ("lost", "u8"),
-    ("frames", "u8"),
-    ("delivered", "u8"),
-    ("uncounted", "u8"),
-    ("held", "u8"),
-    ("acknowledged", "u8"),
-)
-COUNTERS = _pack_layout(*((name, "u8") for name in DISPOSITIONS), ("sent", "u8"), ("link_dropped", "u8"))
-WORKER = _pack_layout(("area", "f8"), ("observed", "i8"), ("delivered", "u8"), ("reached", "i8"))
-RECEPTION = _pack_layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("count", "u4"))
+DISPOSITIONS = _read_dispositions(Path(queue.__file__).parent / "native" / "rules.h")
+"""What becomes of an update at an engine."""
 
-_handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
-_f64 = ctypes.c_double
-_SIGNATURES = {
-    "control_new": (_handle, (_f64, _f64)),
-    "control_free": (None, (_handle,)),
-    "control_acknowledged": (None, (_handle, _i64, _f64)),
-    "control_probability": (_f64, (_handle, _i64)),
-    "simulation_new": (
-        _handle,
-        (_handle, _handle, _u64, _handle, _u64, _handle, _u64, _handle, _u64),
-    ),
-    "simulation_free": (None, (_handle,)),
-    "simulation_run": (_u32, (_handle, _u64)),
-    "simulation_clusters": (None, (_handle, _handle)),
-    "simulation_engines": (None, (_handle, _handle)),
-    "simulation_under_way": (_u64, (_handle,)),
-    "simulation_events": (_u64, (_handle,)),
-    "simulation_receptions": (_u64, (_handle, ctypes.POINTER(_handle))),
-    "simulation_workers": (None, (_handle, _handle)),
-}
+
+def _read_structs(header: Path) -> dict[str, np.dtype[np.void]]:
+    """Return a header's structs by name; an array of counts has a field for each disposition."""
+    found = {}
+    for name, body in re.findall(
+        r"^struct Olaf(\w+) \{(.*?)^\};", _COMMENT.sub("", header.read_text()), re.MULTILINE | re.DOTALL
+    ):
+        fields: list[tuple[str, str]] = []
+        for kind, names in re.findall(r"(?:const )?(\w+) ([^;]+);", body):
+            for each in (text.strip() for text in names.split(",")):
+                if "[" in each:
+                    fields += [(disposition, _KINDS[kind]) for disposition in DISPOSITIONS]
+                else:
+                    fields.append((each.removeprefix("*"), "u8" if each.startswith("*") else _KINDS[kind]))
+        found[name] = np.dtype(fields, align=True)
+    return found
+
+
+_INTERFACES = NATIVE / "simulate.h", NATIVE / "training.h"
+STRUCTS = {name: each for header in _INTERFACES for name, each in _read_structs(header).items()}
+"""The structs of the C interface, without their prefix ``Olaf``."""
 
 
 @once
@@ -276,11 +188,7 @@ def load_library() -> ctypes.CDLL:
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
-    library = ctypes.CDLL(str(_build_library()))
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, f"olaf_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library
+    return native_library.load_library(_build_library(), _INTERFACES)
 
 
 def _build_library() -> Path:

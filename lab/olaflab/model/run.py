@@ -150,14 +150,14 @@ def run_simulation(
     with _open_simulation(scenario, world) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
-        rows = np.zeros(scenario.clusters, library.CLUSTER)
+        rows = np.zeros(scenario.clusters, library.STRUCTS["Cluster"])
         native.olaf_simulation_clusters(simulation, rows.ctypes.data)
-        counters = np.zeros(len(scenario.engines), library.COUNTERS)
+        counters = np.zeros(len(scenario.engines), library.STRUCTS["Counters"])
         native.olaf_simulation_engines(simulation, counters.ctypes.data)
         result = Result(
             clusters=tuple(_cluster_result(index, row) for index, row in enumerate(rows) if row["generated"]),
             engines={
-                engine.name: {name: int(row[name]) for name in library.COUNTERS.names or ()}
+                engine.name: {name: int(row[name]) for name in library.STRUCTS["Counters"].names or ()}
                 for engine, row in zip(scenario.engines, counters, strict=True)
             },
             under_way=int(native.olaf_simulation_under_way(simulation)),
@@ -218,8 +218,8 @@ def _cluster_result(index: int, row: Any) -> ClusterResult:
 def _read_receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]) -> Receptions:
     at = ctypes.c_void_p()
     count = int(native.olaf_simulation_receptions(simulation, ctypes.byref(at)))
-    raw = ctypes.string_at(at.value, count * library.RECEPTION.itemsize) if at.value else b""
-    rows = np.frombuffer(raw, library.RECEPTION)
+    raw = ctypes.string_at(at.value, count * library.STRUCTS["Reception"].itemsize) if at.value else b""
+    rows = np.frombuffer(raw, library.STRUCTS["Reception"])
     return Receptions(
         index=rows["index"].astype(np.int64),
         cluster=owners[rows["index"]].astype(np.int64),
@@ -231,7 +231,7 @@ def _read_receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.ui
 
 def _worker_results(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[WorkerResult, ...]:
     senders = scenario.senders
-    rows = np.zeros(len(senders), library.WORKER)
+    rows = np.zeros(len(senders), library.STRUCTS["Worker"])
     native.olaf_simulation_workers(simulation, rows.ctypes.data)
     return tuple(
         WorkerResult(

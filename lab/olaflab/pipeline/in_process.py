@@ -18,6 +18,7 @@ from olaflab.pipeline.engines import engines_of
 from olafswitch import cache
 from olafswitch.engine.compile import INCLUDES, engine_library
 from olafswitch.errors import OlafError, Problem
+from olafswitch.native_library import load_library
 from olafswitch.toolchain import cxx, run_tool
 
 _SOURCE = Path(__file__).parent / "native" / "in_process.cpp"
@@ -132,18 +133,4 @@ def _load_native() -> ctypes.CDLL:
         run_tool([*compiler.command, *_FLAGS, *output])
 
     folder, _ = cache.build_once("in-process", key, build)
-    library = ctypes.CDLL(str(folder / "in_process.so"))
-    pointer, u64, u32, text, size = (
-        *(ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_char_p),
-        ctypes.c_size_t,
-    )
-    library.olaf_in_process_port.argtypes = (pointer, u32)
-    library.olaf_in_process_run.restype = library.olaf_in_process_shards.restype = u64
-    library.olaf_in_process_shards.argtypes = (
-        *(pointer, u32, text, size, size, u64, u64, u32),
-        ctypes.POINTER(u64),
-    )
-    library.olaf_in_process_run.argtypes = (pointer, u32, text, size, size, u64, u64)
-    library.olaf_in_process_count.argtypes = library.olaf_in_process_run.argtypes
-    library.olaf_in_process_count.restype = ctypes.c_bool
-    return library
+    return load_library(folder / "in_process.so", [_SOURCE])

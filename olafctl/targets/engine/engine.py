@@ -11,10 +11,10 @@ from typing import Any
 
 from olafctl.queue.registers import BY_NAME, REGISTERS, Access, QueueRegisters
 from olafctl.queue.settings import of_all
-from olafctl.targets.engine.compile import pipeline_library
+from olafctl.targets.engine.compile import SOURCES, pipeline_library
 from olafctl.wire import layouts
+from olafswitch import native_library
 from olafswitch.engine import engine
-from olafswitch.engine.engine import Signatures, load_native
 
 
 @dataclass(frozen=True)
@@ -147,28 +147,6 @@ class PipelineEngine(engine.Engine):
         return writes
 
 
-_POINTER, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-_NUMBER, _WORD, _WORD_32, _INT = ctypes.c_uint, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int
-_TEXTS, _SIZES, _POINTERS = map(ctypes.POINTER, (_TEXT, _SIZE, _POINTER))
-_WORDS, _WORDS_32 = map(ctypes.POINTER, (_WORD, _WORD_32))
-_SIGNATURES: Signatures = (
-    ("engine_wire_twins", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER, _TEXTS, _SIZE)),
-    ("engine_own", _TEXT, (_POINTER, _NUMBER, _NUMBER)),
-    ("engine_link", None, (_POINTER, _NUMBER, _NUMBER, _WORD, _WORD, _WORD)),
-    ("engine_wire_relay", _TEXT, (_POINTER, _TEXTS, _SIZE)),
-    ("engine_read", _WORD_32, (_POINTER, _NUMBER, _WORD_32)),
-    ("engine_write", None, (_POINTER, _NUMBER, _WORD_32, _WORD_32)),
-    ("engine_replay", _TEXT, (_POINTER, _INT, _WORDS_32, _SIZES, _SIZE, _WORD_32)),
-    ("engine_more_losses", None, (_POINTER, _WORDS)),
-    ("engine_place", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER)),
-    ("engine_shard_of", _NUMBER, (_POINTER, _NUMBER)),
-    ("engine_read_shard", None, (_POINTER, _NUMBER, _WORDS_32, _SIZE, _WORDS)),
-    ("load_open", _TEXT, (_TEXT, _NUMBER, _POINTERS)),
-    ("load_close", None, (_POINTER,)),
-    ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),
-)
-
-
 def _make_strings(paths: Sequence[Path]) -> tuple[Any, int]:
     """Return an array of C strings and its length."""
     return (ctypes.c_char_p * len(paths))(*(str(path).encode() for path in paths)), len(paths)
@@ -176,4 +154,4 @@ def _make_strings(paths: Sequence[Path]) -> tuple[Any, int]:
 
 def load_library() -> ctypes.CDLL:
     """Return the library of the parts of an engine here. Raises MissingTool, OlafError."""
-    return load_native(pipeline_library(), _SIGNATURES)
+    return native_library.load_library(pipeline_library(), SOURCES.glob("*.cpp"))

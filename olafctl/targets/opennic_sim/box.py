@@ -1,6 +1,5 @@
 """The whole box in simulation: its own RTL, that of OlafQueue and that of both blocks."""
 
-import ctypes as c
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import OlafError, Problem
+from olafswitch.native_library import declare_functions
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.verilog.module import Module
 from olafswitch.simulation import verilate
@@ -105,9 +105,7 @@ class Box:
         )
         self.bench = bench
         self._indices = queue.indices
-        for name in ("box_quiet", "box_skip") if around is None or around.native else ():
-            function = getattr(bench.library, name)
-            function.restype, function.argtypes = c.c_uint64, [c.c_void_p, c.c_uint32, c.c_uint64]
+        declare_functions(bench.library, [_NATIVE / "box_time.cpp"])
         self.power_up()
         self.rx: list[Source] = []
         self.tx: list[Sink] = []

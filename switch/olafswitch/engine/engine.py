@@ -13,16 +13,16 @@ from typing import Any
 from olafswitch.engine.compile import engine_library
 from olafswitch.engine.tenancy import Tenancy
 from olafswitch.errors import OlafError, Problem
+from olafswitch.native_library import load_library
 
 _log = logging.getLogger(__name__)
 
+_INTERFACE = Path(__file__).parent / "native" / "abi.cpp"
 _MAX_PACKET_IN = 65536
 _MAX_REASON = 256
 _TIMEOUT_MS = 500
 
 PacketIn = Callable[[bytes], None]
-Signatures = Sequence[tuple[str, Any, tuple[Any, ...]]]
-"""Native functions: the name without ``olaf_``, the type of the result, the types of the arguments."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Engine:
 
     def __init__(self, lanes: int = 1) -> None:
         """Create an engine of ``lanes`` threads, each with a wiring of its own."""
-        self._library = load_native(engine_library(), _SIGNATURES)
+        self._library = load_library(engine_library(), [_INTERFACE])
         self._handle = ctypes.c_void_p(self._library.olaf_engine_new(lanes))
         self.lanes = lanes
         self._receivers: dict[int, PacketIn] = {}
@@ -189,38 +189,3 @@ class Engine:
         """Raise OlafError about ``where`` when a native function returned a message."""
         if message is not None:
             raise OlafError(Problem(message.decode(errors="replace"), where))
-
-
-_POINTER, _TEXT, _SIZE, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int
-_NUMBER, _WORD = ctypes.c_uint, ctypes.c_uint64
-_NUMBERS, _WORDS = map(ctypes.POINTER, (_NUMBER, _WORD))
-_SIGNATURES: Signatures = (
-    ("engine_new", _POINTER, (_NUMBER,)),
-    ("engine_free", None, (_POINTER,)),
-    ("engine_wire_switch", _TEXT, (_POINTER, _NUMBER)),
-    ("engine_add_interface", _TEXT, (_POINTER, _NUMBER, _TEXT)),
-    ("engine_add_own_interface", _TEXT, (_POINTER, _NUMBER, _TEXT, _INT, _TEXT, _SIZE)),
-    ("engine_add_tap", _TEXT, (_POINTER, _NUMBER, _INT)),
-    ("engine_add_seqpacket", _TEXT, (_POINTER, _NUMBER, _INT)),
-    ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
-    ("engine_remove_port", None, (_POINTER, _NUMBER)),
-    ("engine_start", None, (_POINTER,)),
-    ("engine_stop", None, (_POINTER,)),
-    ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, ctypes.POINTER(_POINTER))),
-    ("engine_quiesce", None, (_POINTER,)),
-    ("engine_packet_out", None, (_POINTER, _NUMBER, _TEXT, _SIZE)),
-    ("engine_take_packet_in", _SIZE, (_POINTER, _INT, _NUMBERS, _TEXT)),
-    ("engine_port_stats", _INT, (_POINTER, _NUMBER, _WORDS)),
-    ("engine_losses", None, (_POINTER, _WORDS)),
-    ("engine_processor_ns", _WORD, (_POINTER, _NUMBER)),
-)
-
-
-def load_native(library: Path, signatures: Signatures) -> ctypes.CDLL:
-    """Return ``library``, loaded, with its functions' types declared."""
-    loaded = ctypes.CDLL(str(library))
-    for name, result, arguments in signatures:
-        function = getattr(loaded, f"olaf_{name}")
-        function.restype = result
-        function.argtypes = arguments
-    return loaded

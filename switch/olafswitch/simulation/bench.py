@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafswitch.errors import OlafError, Problem
+from olafswitch.native_library import load_library
 
+_NATIVE = Path(__file__).parent / "native"
 BEAT = 64
 AXIL_LIMIT = 20_000
 """Cycles after which an AXI4-Lite access counts as unanswered."""
@@ -257,35 +259,8 @@ class Bench:
 
 
 def _load_bench(path: Path) -> c.CDLL:
-    library = c.CDLL(str(path))
-    pointer, text, number, big, size = c.c_void_p, c.c_char_p, c.c_int, c.c_uint64, c.c_size_t
-    signatures: dict[str, tuple[object, list[object]]] = {
-        "bench_new": (pointer, [big]),
-        "bench_free": (None, [pointer]),
-        "bench_trace": (number, [pointer, text]),
-        "bench_clock": (number, [pointer, text, c.c_uint]),
-        "bench_source": (number, [pointer, _Stream]),
-        "bench_sink": (number, [pointer, _Stream]),
-        "bench_axil": (number, [pointer, text, number]),
-        "bench_pause": (None, [pointer, number, number]),
-        "bench_beat": (None, [pointer, number, text, big, text, size, number]),
-        "bench_pending": (size, [pointer, number]),
-        "bench_frames": (size, [pointer, number]),
-        "bench_next": (_Frame, [pointer, number]),
-        "bench_take": (None, [pointer, number, pointer, pointer]),
-        "bench_beats": (big, [pointer, number]),
-        "bench_unstable": (big, [pointer, number]),
-        "bench_forget": (None, [pointer, number]),
-        "bench_run": (None, [pointer, number, big]),
-        "bench_cycles": (big, [pointer, number]),
-        "bench_read": (number, [pointer, number, c.c_uint32, pointer, big]),
-        "bench_write": (number, [pointer, number, c.c_uint32, c.c_uint32, big]),
-        "bench_width": (number, [pointer, text]),
-        "bench_poke": (None, [pointer, text, text]),
-        "bench_peek": (None, [pointer, text, pointer]),
-        "bench_stops": (big, []),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
+    """Load the bench; structs that go by value are declared here."""
+    library = load_library(path, (_NATIVE / name for name in ("bench.h", "stops.cpp")))
+    library.bench_source.argtypes = library.bench_sink.argtypes = (c.c_void_p, _Stream)
+    library.bench_next.argtypes, library.bench_next.restype = (c.c_void_p, c.c_int), _Frame
     return library

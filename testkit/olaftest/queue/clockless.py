@@ -4,12 +4,12 @@ every update must be the same."""
 import ctypes
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 from olafctl.queue.registers import BY_NAME
 from olafctl.queue.software import build_software_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafswitch.native_library import load_library
 from olaftest.queue.golden.frames import GoldenUpdate
 from olaftest.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
 
@@ -27,23 +27,6 @@ UNCOUNTED = (
 """Counters of what it does not see: frames that pass by, and beats."""
 
 
-_handle, _bytes, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-_u32, _i64, _user = ctypes.c_uint32, ctypes.c_int64, ctypes.POINTER(Tuser)
-_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "new": (_handle, ()),
-    "free": (None, (_handle,)),
-    "decide": (None, (_handle, _user, _bytes, _size, _size)),
-    "settle": (None, (_handle, _i64, _bytes, _size, _u32, _bytes)),
-    "begin": (None, (_handle,)),
-    "leave": (_size, (_handle, _user, ctypes.POINTER(ctypes.c_void_p))),
-    "status": (None, (_handle, _i64, _user)),
-    "commanded": (None, (_handle, _i64)),
-    "acknowledge": (None, (_handle, _user, _bytes, _size)),
-    "read": (_u32, (_handle, _u32)),
-    "write": (None, (_handle, _u32, _u32, _u32, _i64)),
-}
-
-
 def build_clockless(geometry: Geometry) -> Path:
     """The shared library for ``geometry``; see :func:`olafctl.queue.software.build_software_queue`."""
     return build_software_queue(geometry, _SOURCE, ("-fvisibility=default",))
@@ -53,11 +36,7 @@ class ClocklessQueue:
     """A queue after reset, of a library that ``build_clockless`` made."""
 
     def __init__(self, library: Path) -> None:
-        self._library = ctypes.CDLL(str(library))
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = self._library[f"clockless_{name}"]
-            function.restype, function.argtypes = result, arguments
-            setattr(self._library, f"clockless_{name}", function)
+        self._library = load_library(library, [_SOURCE])
         self._queue = self._library.clockless_new()
         self._offered: deque[GoldenUpdate] = deque()
         self._arriving: GoldenUpdate | None = None
@@ -78,7 +57,7 @@ class ClocklessQueue:
         self._cycle = instant.cycle
         if instant.status:
             user = Tuser()
-            library.clockless_status(queue, instant.cycle, user)
+            library.clockless_status(queue, instant.cycle, ctypes.byref(user))
             status = (user.occupancy, user.active_clusters, user.slots, user.status_flags)
             self._statuses.append(status)
         if instant.left:
@@ -90,13 +69,15 @@ class ClocklessQueue:
         if instant.decided:
             update = self._arriving = self._offered.popleft()
             came = GRADIENT_OFFSET - 1 if update.headless else GRADIENT_OFFSET
-            library.clockless_decide(queue, tuser_of(update.sidecar), update.header, came, instant.left)
+            library.clockless_decide(
+                queue, ctypes.byref(tuser_of(update.sidecar)), update.header, came, instant.left
+            )
         if instant.settled:
             self._settle_update(instant.cycle)
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
         """An ACK passes."""
-        self._library.clockless_acknowledge(self._queue, tuser_of(sidecar), header, len(header))
+        self._library.clockless_acknowledge(self._queue, ctypes.byref(tuser_of(sidecar)), header, len(header))
 
     def next_update(self) -> tuple[Sidecar, bytes]:
         """The sidecar (but for its status) and the bytes of the next update to leave."""
@@ -123,7 +104,7 @@ class ClocklessQueue:
 
     def _leave_frame(self) -> None:
         user, frame = Tuser(), ctypes.c_void_p()
-        length = self._library.clockless_leave(self._queue, user, frame)
+        length = self._library.clockless_leave(self._queue, ctypes.byref(user), ctypes.byref(frame))
         self._left.append((sidecar_of(user), ctypes.string_at(frame.value or 0, length)))
 
     def _settle_update(self, cycle: int) -> None:

@@ -1,6 +1,5 @@
 """The queue in C++, alone and as shards of one, against the Verilated queue."""
 
-import ctypes
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -156,8 +155,6 @@ class Shards:
     def __init__(self, library: Path, count: int) -> None:
         self.queues = [AnyQueue(library) for _ in range(count)]
         self._owners: dict[int, int] = defaultdict(int)
-        self._take_over = ctypes.CDLL(str(library)).olaf_queue_take_over
-        self._take_over.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
         self.left: _Left = defaultdict(list)
         self.moves = 0
 
@@ -183,7 +180,7 @@ class Shards:
         before, self._owners[index] = self._owners[index], shard
         if before != shard:
             self.moves += 1
-            self._take_over(self.queues[shard].handle, self.queues[before].handle, index, index)
+            self.queues[shard].take_over(self.queues[before], index, index)
             self.queues[before].run(self.queues[before].cycle + _LEAVES)
             # What has begun to leave there, before anything leaves here, as in an engine.
             self.take_departures()

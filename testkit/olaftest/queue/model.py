@@ -4,11 +4,13 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from olafctl import queue
 from olafctl.queue.registers import QueueRegisters
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, FrameKind
 from olafswitch.errors import OlafError, Problem
+from olafswitch.native_library import load_library
 
 CYCLE_NS = 4
 
@@ -70,56 +72,15 @@ class _Instant(ctypes.Structure):
 
 
 _NAMES = tuple(field.name for field in TUSER.fields)
-_u64, _u32, _handle = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
-_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "new": (_handle, ()),
-    "free": (None, (_handle,)),
-    "offer": (None, (_handle, ctypes.POINTER(Tuser), ctypes.c_char_p, ctypes.c_size_t, _u64)),
-    "run": (None, (_handle, _u64)),
-    "settle": (_u64, (_handle, _u64)),
-    "cycle": (_u64, (_handle,)),
-    "take": (
-        ctypes.c_size_t,
-        (
-            _handle,
-            ctypes.POINTER(Tuser),
-            ctypes.POINTER(ctypes.c_void_p),
-            ctypes.POINTER(_u64),
-            ctypes.POINTER(_u64),
-        ),
-    ),
-    "read": (_u32, (_handle, _u32)),
-    "write": (None, (_handle, _u32, _u32)),
-    "quiet": (_u64, (_handle, _u64)),
-}
-_PROBE: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "drain": (_u64, (_handle, _u64)),
-    "offer_beats": (
-        None,
-        (_handle, ctypes.POINTER(Tuser), ctypes.c_char_p, ctypes.POINTER(_u64), ctypes.c_size_t, _u64),
-    ),
-    "access": (ctypes.c_int, (_handle, ctypes.c_int, _u32, ctypes.POINTER(_u32), _u32)),
-    "reset": (None, (_handle, ctypes.c_int)),
-    "disturb": (None, (_handle, _u64, _u32, _u32, _u32)),
-    "block": (None, (_handle, ctypes.c_int)),
-    "watch": (None, (_handle, ctypes.c_int)),
-    "instants": (ctypes.c_size_t, (_handle, ctypes.POINTER(ctypes.POINTER(_Instant)))),
-    "failures": (_u64, ()),
-}
+_NATIVE = Path(queue.__file__).parent / "native"
+_INTERFACE = [_NATIVE / name for name in ("queue_model.h", "queue_probe.h", "shard.h")]
 
 
 class AnyQueue:
     """One queue after reset, at cycle 0, of a library behind ``queue_model.h``: Verilated or in C++."""
 
-    _signatures = _SIGNATURES
-
     def __init__(self, library: Path) -> None:
-        self._library = ctypes.CDLL(str(library))
-        for name, (result, arguments) in self._signatures.items():
-            function = self._library[f"olaf_queue_{name}"]
-            function.restype = result
-            function.argtypes = arguments
-            setattr(self._library, f"olaf_queue_{name}", function)
+        self._library = load_library(library, _INTERFACE)
         self._queue = self._library.olaf_queue_new()
         self._cycle = self._library.olaf_queue_cycle
         self.registers = QueueRegisters(self._read_register, self._write_register)
@@ -135,10 +96,9 @@ class AnyQueue:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def handle(self) -> int:
-        """Its address, for native code."""
-        return int(self._queue)
+    def take_over(self, other: "AnyQueue", first: int, last: int) -> None:
+        """Take over the indices ``first`` … ``last`` from another queue in C++, with all that waits there."""
+        self._library.olaf_queue_take_over(self._queue, other._queue, first, last)
 
     @property
     def cycle(self) -> int:
@@ -147,7 +107,7 @@ class AnyQueue:
 
     def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
         """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
-        self._library.olaf_queue_offer(self._queue, tuser_of(sidecar), frame, len(frame), cycle)
+        self._library.olaf_queue_offer(self._queue, ctypes.byref(tuser_of(sidecar)), frame, len(frame), cycle)
 
     def run(self, cycle: int) -> None:
         """Let time pass up to and excluding ``cycle``."""
@@ -163,8 +123,9 @@ class AnyQueue:
     def take_departures(self) -> Iterator[Departure]:
         """The frames that left completely since the last call, in order."""
         user, frame = Tuser(), ctypes.c_void_p()
-        first, last = _u64(), _u64()
-        while length := self._library.olaf_queue_take(self._queue, user, frame, first, last):
+        first, last = ctypes.c_uint64(), ctypes.c_uint64()
+        places = [ctypes.byref(each) for each in (user, frame, first, last)]
+        while length := self._library.olaf_queue_take(self._queue, *places):
             yield Departure(
                 sidecar_of(user), ctypes.string_at(frame.value or 0, length), first.value, last.value
             )
@@ -185,8 +146,6 @@ class QueueModel(AnyQueue):
     Every call that lets time pass raises OlafError when an assertion in the Verilog fails.
     """
 
-    _signatures = _SIGNATURES | _PROBE
-
     def __init__(self, library: Path) -> None:
         super().__init__(library)
         self._failures = self._library.olaf_queue_failures()
@@ -200,9 +159,9 @@ class QueueModel(AnyQueue):
             return
         if len(frame) != BEAT_BYTES * len(keeps):
             raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
-        masks = (_u64 * len(keeps))(*keeps)
+        masks = (ctypes.c_uint64 * len(keeps))(*keeps)
         user = tuser_of(sidecar)
-        self._library.olaf_queue_offer_beats(self._queue, user, frame, masks, len(keeps), cycle)
+        self._library.olaf_queue_offer_beats(self._queue, ctypes.byref(user), frame, masks, len(keeps), cycle)
 
     def reset(self, clear: bool = True) -> None:
         """Hold the queue in reset for a while; nothing of before remains, and it is cycle 0 again.
@@ -216,8 +175,10 @@ class QueueModel(AnyQueue):
 
         Raises OlafError when the port does not answer.
         """
-        data = _u32(value)
-        response = int(self._library.olaf_queue_access(self._queue, int(write), offset, data, strobe))
+        data = ctypes.c_uint32(value)
+        response = int(
+            self._library.olaf_queue_access(self._queue, int(write), offset, ctypes.byref(data), strobe)
+        )
         self._check_state()
         if response < 0:
             raise OlafError(Problem("the register port does not answer", where=f"offset {offset:#05x}"))

@@ -1,4 +1,4 @@
-// The C interface of the event-level model; library.py declares the same in ctypes.
+// The C interface of the event-level model, which library.py reads.
 
 #pragma once
 

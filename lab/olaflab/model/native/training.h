@@ -1,4 +1,4 @@
-// The C interface of iterations of distributed training; iterations.py declares the same in ctypes.
+// The C interface of iterations of distributed training, which library.py reads.
 
 #pragma once
 

@@ -9,7 +9,7 @@ from olafswitch.p4.compiler import Program, compile_text
 from olafswitch.p4.device_config import source_of
 from olafswitch.p4.p4info.matching import find_mismatch
 from olafswitch.p4.switch.keys import KeyForm, declared_key
-from olafswitch.p4.switch.library import PROCESS, load_library
+from olafswitch.p4.switch.library import PROCESS, load_program
 from olafswitch.p4.switch.metadata import MetadataForm, UserExtern
 from olafswitch.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
 
@@ -148,7 +148,7 @@ def prepare_pipeline(
     difference = find_mismatch(p4info, program.p4info)
     if difference:
         raise PipelineRefused(f"the P4Info does not belong to the device_config: {difference}")
-    return Pipeline(program, load_library(program.library, architecture), p4info)
+    return Pipeline(program, load_program(program.library), p4info)
 
 
 def _translate_text(program: Program) -> str:
