@@ -9,9 +9,6 @@ import numpy.typing as npt
 import olaf
 from olaf.transport.virtual import VirtualNetwork
 
-from olafctl.control.deploy import deploy_testbed, find_deployment
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.store import Store, folder_of
 from olafctl.targets.interface import VirtualTime
 from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
@@ -19,6 +16,7 @@ from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaflab.training.replicas.lossy import LossyPort
 from olaflab.weights.plan import Bits, Plan, Task
 from olafswitch.errors import OlafError, Problem
+from olaftest.deployment import using_hosts
 
 NAME = "bench-fan"
 _BEGINNING = 1_790_000_000_000_000_000
@@ -51,21 +49,13 @@ def measure_fan_out(
     plan: Plan, counts: tuple[int, ...], losses: tuple[float, ...], progress: Callable[[str], None]
 ) -> list[Fanned]:
     """Measure each number of players with each loss, over ``plan.versions`` versions. Raises OlafError."""
-    store = Store(folder_of(NAME))
     found = []
     for players in counts:
-        bed = testbed(players, plan.target)
-        try:
-            deploy_testbed(bed, progress, with_hosts=False)
-            bed, running = find_deployment(store)
-            if running is None:
-                raise OlafError(Problem("does not run", NAME))
+        with using_hosts(testbed(players, plan.target), progress, with_hosts=False) as (bed, running, _):
             for loss in losses:
                 progress(f"{players} players, {loss:.1%} loss")
                 with closing(running.virtual_time()) as engine:
                     found.append(_fan(engine, bed, plan, players, loss))
-        finally:
-            destroy_deployment(store)
     return found
 
 

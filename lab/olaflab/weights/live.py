@@ -1,17 +1,15 @@
 """A publisher and its players as processes with kernel sockets, each in its host's namespace."""
 
 import hashlib
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 import olaf
+from olaf.elastic.children import Children, Gone
 from olaf.errors import OlafError as SdkError
 from olaf.transport.port import Address
 from olaf.transport.udp import UdpPort
@@ -35,9 +33,7 @@ class Team:
     def __init__(self, bed: Testbed, plan: Plan, namespaces: Mapping[str, str | None]) -> None:
         """``namespaces`` are the hosts' by name."""
         self._bed, self._plan, self._namespaces = bed, plan, namespaces
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([__name__])
-        self._processes: dict[int, tuple[BaseProcess, Connection]] = {}
+        self._children = Children([__name__])
         (self._server,) = bed.parameter_servers
         self._players = bed.clusters[0].workers
 
@@ -45,32 +41,30 @@ class Team:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in list(self._processes):
-            self._kill(number)
+        self._children.close()
 
     def run_plan(self, seconds: float, progress: Callable[[str], None]) -> WeightsOutcome:
         """Run the whole plan, in at most so many seconds."""
         plan, outcome, events = self._plan, WeightsOutcome(), self._plan.events
         for number in range(plan.players - plan.late):
             self._begin(number)
-        self._await(set(self._processes), time.monotonic() + _ENDING, outcome)
+        self._await(set(self._children.pids()), time.monotonic() + _ENDING, outcome)
         self._begin(_PUBLISHER)
         began, end, reached = time.monotonic(), time.monotonic() + seconds, 0
         while outcome.published is None and not outcome.problems and time.monotonic() < end:
-            for number, message in self._heard():
+            for number, message in self._children.heard(_SLICE):
                 if number == _PUBLISHER and isinstance(message, int):
                     reached = message
                 self._take(number, message, outcome)
             while events and reached >= events[0][0]:
                 _, what, number = events.pop(0)
                 progress(f"{what} {self._players[number].name} after {reached} versions")
-                self._kill(number) if what == "kill" else self._begin(number)
+                self._children.stop(number, kill=True) if what == "kill" else self._begin(number)
         outcome.seconds = time.monotonic() - began
-        for number, (_, pipe) in self._processes.items():
-            if number != _PUBLISHER:
-                pipe.send(plan.versions)
+        for number in self._children.pids().keys() - {_PUBLISHER}:
+            self._children.tell(number, plan.versions)
         while len(outcome.played) < plan.players and not outcome.problems and time.monotonic() < end:
-            for number, message in self._heard():
+            for number, message in self._children.heard(_SLICE):
                 self._take(number, message, outcome)
         if len(outcome.played) < plan.players:
             outcome.problems.append(f"{plan.players - len(outcome.played)} players have not ended")
@@ -81,56 +75,35 @@ class Team:
             outcome.published = message
         elif isinstance(message, Played):
             outcome.played.append(message)
+        elif isinstance(message, Gone):
+            outcome.problems.append(f"{number}: it has died")
         elif isinstance(message, str) and message:
             outcome.problems.append(f"{number}: {message}")
 
     def _await(self, numbers: set[int], end: float, outcome: WeightsOutcome) -> None:
         """Wait until these processes are ready."""
         while numbers and not outcome.problems and time.monotonic() < end:
-            for number, message in self._heard():
+            for number, message in self._children.heard(_SLICE):
                 numbers.discard(number)
                 self._take(number, message, outcome)
 
-    def _heard(self) -> list[tuple[int, Any]]:
-        pipes = {pipe: number for number, (_, pipe) in self._processes.items()}
-        heard = []
-        for pipe in wait(list(pipes), _SLICE):
-            assert isinstance(pipe, Connection)
-            try:
-                heard.append((pipes[pipe], pipe.recv()))
-            except (EOFError, OSError):
-                self._processes.pop(pipes[pipe])
-        return heard
-
     def _begin(self, number: int) -> None:
         host: Host = self._server if number == _PUBLISHER else self._players[number]
-        ours, theirs = self._context.Pipe()
-        arguments = (self._plan, host, self._bed, number, self._namespaces[host.name], theirs)
-        process = self._context.Process(target=_run, args=arguments, daemon=True)
-        process.start()
-        theirs.close()
-        self._processes[number] = process, ours
-
-    def _kill(self, number: int) -> None:
-        process, pipe = self._processes.pop(number)
-        process.kill()
-        process.join()
-        pipe.close()
+        given = self._plan, host, self._bed, number, self._namespaces[host.name]
+        self._children.start(number, _run, *given)
 
 
-def _run(plan: Plan, host: Host, bed: Testbed, number: int, namespace: str | None, pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _run(pipe: Connection, plan: Plan, host: Host, bed: Testbed, number: int, namespace: str | None) -> None:
     own = host.ip, host.udp_port if number != _PUBLISHER else bed.udp_port
     place: Address = (str(own[0]), own[1])
-    with suppress(BrokenPipeError):
-        try:
-            if number == _PUBLISHER:
-                _publish(plan, place, address_of(bed.clusters[0].workers[0]), namespace, pipe)
-            else:
-                (server,) = bed.parameter_servers
-                _play(plan, place, (str(server.ip), bed.udp_port), host.name, number, namespace, pipe)
-        except (SdkError, OSError, ValueError) as error:
-            pipe.send(str(error))
+    try:
+        if number == _PUBLISHER:
+            _publish(plan, place, address_of(bed.clusters[0].workers[0]), namespace, pipe)
+        else:
+            (server,) = bed.parameter_servers
+            _play(plan, place, (str(server.ip), bed.udp_port), host.name, number, namespace, pipe)
+    except (SdkError, OSError, ValueError) as error:
+        pipe.send(str(error))
 
 
 def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, pipe: Connection) -> None:

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from olafctl.targets.testbeds import load_testbed
-from olafctl.testbed.model import Testbed
+from olaflab import racks
 
-NAME = "bench-weights"
 Bits = npt.NDArray[np.uint16]
 
 
@@ -38,12 +36,7 @@ class Plan:
     @property
     def events(self) -> list[tuple[int, str, int]]:
         """After so many versions, what happens to which player."""
-        found = []
-        if self.kill:
-            found += [(self.versions // 4, "kill", 1), (self.versions // 2, "begin", 1)]
-        if self.late:
-            found.append((self.versions // 3, "begin", self.players - 1))
-        return sorted(found)
+        return racks.list_events(self.versions, self.players, kill=self.kill, late=self.late)
 
 
 @dataclass(frozen=True)
@@ -105,50 +98,3 @@ class Task:
         where = np.unique(self._random.integers(0, len(bits), count))
         bits[where] += self._random.choice(np.array([1, 2**16 - 1], np.uint16), len(where))
         self.changed += len(where)
-
-
-def make_testbed(plan: Plan) -> Testbed:
-    """Make a testbed of one engine, or of two below a third one, with the players below."""
-    engine = "indices: 16, slots: 16, beats: 22"
-    if plan.levels == 1:
-        text = f"""
-name: {NAME}
-target: {plan.target}
-engine: {{{engine}}}
-ports:
-  - {{numbers: 1-{plan.players}, name: player, transport: veth}}
-  - {{number: {plan.players + 1}, name: ps, transport: veth}}
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters:
-  - {{count: 1, workers: {plan.players}, name: player, ports: 1-{plan.players}, ip: 10.0.1.1}}
-"""
-        return load_testbed(f"{NAME}.yaml", text)
-    left = -(-plan.players // 2)
-    racks = {1: range(left), 2: range(left, plan.players)}
-    below = "".join(
-        f"""
-  - {{name: tor{rack}, {engine}, ports: [
-      {{numbers: {100 * rack + 1}-{100 * rack + len(members)}, name: host, transport: veth}},
-      {{number: {100 * rack + 99}, name: up{rack}}}]}}"""
-        for rack, members in racks.items()
-    )
-    players = "".join(
-        f"\n      - {{name: player-w{member}, port: host{100 * rack + place}, ip: 10.0.{rack}.{place}}}"
-        for rack, members in racks.items()
-        for place, member in enumerate(members, start=1)
-    )
-    text = f"""
-name: {NAME}
-target: {plan.target}
-engines:
-  - {{name: root, {engine}, ports: [
-      {{numbers: 1-2, name: rack}}, {{number: 3, name: ps, transport: veth}}]}}{below}
-links:
-  - {{ends: [tor1.up1, root.rack1], rate: 10 Gb/s, delay: 1 us}}
-  - {{ends: [tor2.up2, root.rack2], rate: 10 Gb/s, delay: 1 us}}
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters:
-  - name: player
-    workers:{players}
-"""
-    return load_testbed(f"{NAME}.yaml", text)

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from olafctl.network import interfaces
+from olaflab import racks
 from olaflab.cli import deltas
 from olaflab.cli.bench.weights import command
-from olaflab.weights import plan
 from olaflab.weights.fan import measure_fan_out
 from olaflab.weights.plan import Plan, Played, Published, Task, WeightsOutcome
 from olaflab.weights.players import Training, summarise_ways
@@ -23,7 +23,7 @@ PLAN = Plan(5, 40, 1000, 0.1, 0.0, True, True, 1, "software", 0.1, 1e6, 1)
 
 @pytest.mark.parametrize("levels", [1, 2])
 def test_its_testbed_has_every_player_below_the_publisher(levels: int) -> None:
-    bed = plan.make_testbed(replace(PLAN, levels=levels))
+    bed = racks.make_testbed("racks", "software", "player", 5, levels)
     (cluster,) = bed.clusters
     assert len(cluster.workers) == 5
     assert len(bed.engines) == 2 * levels - 1

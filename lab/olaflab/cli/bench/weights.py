@@ -127,12 +127,13 @@ def _format_interval(found: "Estimate") -> str:
 
 
 def _publish_versions(plan: "Plan", seconds: float) -> "WeightsOutcome":
+    from olaflab import racks
     from olaflab.weights import live
-    from olaflab.weights import plan as plans
     from olaftest.deployment import using_hosts
 
+    testbed = racks.make_testbed("bench-weights", plan.target, "player", plan.players, plan.levels)
     with (
-        using_hosts(plans.make_testbed(plan), log_progress) as (bed, _, namespaces),
+        using_hosts(testbed, log_progress) as (bed, _, namespaces),
         live.Team(bed, plan, namespaces) as team,
     ):
         return team.run_plan(seconds, log_progress)

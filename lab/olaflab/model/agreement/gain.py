@@ -11,11 +11,9 @@ from olaf.policies import Plain
 from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.control.serving import parameter_server
-from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
@@ -26,7 +24,7 @@ from olaflab.segments import ages_of_oldest_segment
 from olaflab.training.cosim.medium import EngineMedium, address_of
 from olafswitch.errors import OlafError, Problem
 from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
 MS = 1_000_000
 RATE = 1_953_125
@@ -154,8 +152,8 @@ def _send_order(planned: list[_Planned], job: GainJob, bed: Testbed) -> Iterator
     for each in planned:
         worker = bed.clusters[each.cluster].workers[each.worker]
         update = OlafFrame(
-            _endpoint_of(worker),
-            _endpoint_of(server),
+            endpoint_of(worker),
+            endpoint_of(server),
             FrameType.UPDATE,
             0,
             1,
@@ -166,10 +164,6 @@ def _send_order(planned: list[_Planned], job: GainJob, bed: Testbed) -> Iterator
             segment=each.segment,
         )
         yield TimedFrame(each.time, worker.port, update.encode())
-
-
-def _endpoint_of(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
 
 
 def _mean_ages(

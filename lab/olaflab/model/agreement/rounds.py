@@ -25,14 +25,13 @@ from olaflab.model.agreement.tree import (
     FIRST,
     Timed,
     count_differences,
-    end_of,
     engines_at,
     timed_difference,
 )
 from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 from olaftest.queue.model import CYCLE_NS
 
 _LOADS = (0.2, 0.7, 2.0)
@@ -265,7 +264,7 @@ def _make_contributions(testbed: Testbed, trace: Trace) -> Iterator[TimedFrame]:
         cluster = testbed.clusters[number]
         worker = cluster.workers[member]
         contribution = OlafFrame(
-            *(end_of(worker), to, FrameType.UPDATE, 0, 1, round_, 0.0, at, gradient),
+            *(endpoint_of(worker), to, FrameType.UPDATE, 0, 1, round_, 0.0, at, gradient),
             epoch=cluster.epoch,
             segment=segment,
         )

@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from olafctl.membership.model import Cluster, Host, Member
+from olafctl.membership.model import Cluster, Member
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import engines_of
 from olaflab.model.run import Result, run_simulation
 from olaflab.model.scenario import EngineModel, Scenario, Trace
 from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 from olaftest.queue.model import CYCLE_NS
 
 FASTER = (1, 30, 1000)
@@ -172,7 +171,7 @@ def _run_twin(running: Running, testbed: Testbed, trace: Trace, sent: Sequence[M
     def frames() -> Iterator[TimedFrame]:
         for seq, (when, worker) in enumerate(zip(trace.time.tolist(), sent, strict=True)):
             update = OlafFrame(
-                end_of(worker), end_of(server), FrameType.UPDATE, 0, 1, seq, 0.0, when, gradient
+                endpoint_of(worker), endpoint_of(server), FrameType.UPDATE, 0, 1, seq, 0.0, when, gradient
             )
             yield TimedFrame(when, worker.port, update.encode())
 
@@ -182,10 +181,6 @@ def _run_twin(running: Running, testbed: Testbed, trace: Trace, sent: Sequence[M
             update = OlafFrame.decode(frame.frame)
             left.append((frame.time, (int(trace.cluster[update.seq]), update.gen_time, update.count)))
     return left
-
-
-def end_of(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
 
 
 def _model_receptions(ours: Result) -> Sequence[Timed]:

@@ -12,15 +12,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from olafctl.control.deploy import deploy_testbed
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.hosts import deployed
-from olafctl.control.store import Store, folder_of
 from olafctl.targets.testbeds import load_testbed as load_testbed
 from olafctl.testbed.model import Testbed
 from olaflab.papers.iswitch.hosts import describe_machine
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
 from olafswitch.errors import OlafError, Problem
+from olaftest.deployment import using_hosts
 
 NAME = "bench-iswitch"
 WAYS = ("PS", "AR", "iSW")
@@ -75,18 +72,12 @@ def measure_wire(
 def _run_target(
     target: str, rate: int, each: Sequence[tuple[str, int, int]], repeats: int
 ) -> Mapping[str, Mapping[str, list[float]]]:
-    bed = make_testbed(target)
-    store = Store(folder_of(NAME))
-    try:
-        deploy_testbed(bed, lambda step: None, with_hosts=True)
-        names = [worker.name for worker in bed.clusters[0].workers] + ["ps"]
-        for name in names:
-            _limit_rate(deployed.namespace_of(store.folder, name), rate)
+    with using_hosts(make_testbed(target), lambda step: None) as (bed, _, namespaces):
+        for namespace in namespaces.values():
+            _limit_rate(str(namespace), rate)
         return _collect_times(
-            [_start_rank(bed, name, rank, each, repeats) for rank, name in enumerate(names)]
+            [_start_rank(bed, name, rank, each, repeats) for rank, name in enumerate(namespaces)]
         )
-    finally:
-        destroy_deployment(store)
 
 
 def _limit_rate(namespace: str, rate: int) -> None:

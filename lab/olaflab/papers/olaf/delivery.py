@@ -27,14 +27,13 @@ from olafctl.membership.model import Host, Member
 from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime, of_root
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.transport import Transport
 from olaftest.deployment import deployed_testbed
-from olaftest.frames import OlafFrame
+from olaftest.frames import OlafFrame, endpoint_of
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 DELAY = 1000
@@ -146,9 +145,7 @@ class _Sender:
         intervals: NDArray[np.int64],
     ) -> None:
         values = np.zeros((FRAME_BYTES - GRADIENT_OFFSET) // 4, np.float32)
-        frame = OlafFrame(
-            _make_endpoint(worker), _make_endpoint(server), FrameType.UPDATE, 0, 1, 0, 1.0, 0, values
-        )
+        frame = OlafFrame(endpoint_of(worker), endpoint_of(server), FrameType.UPDATE, 0, 1, 0, 1.0, 0, values)
         self.port = worker.port
         self.control = control
         self.delivered = self.ready = 0
@@ -216,9 +213,7 @@ class _Run:
                 members.append(_Sender(worker, server, lane, control, times))
                 self._senders[worker.ip.packed] = members[-1]
             first, nothing = cluster.workers[0], np.zeros(0, np.float32)
-            ack = OlafFrame(
-                _make_endpoint(server), _make_endpoint(first), FrameType.ACK, 0, 1, 0, 1.0, 0, nothing
-            )
+            ack = OlafFrame(endpoint_of(server), endpoint_of(first), FrameType.ACK, 0, 1, 0, 1.0, 0, nothing)
             team = _Team(members, ack.encode())
             self._teams |= {worker.ip.packed: team for worker in cluster.workers}
         self._missing = len(self._senders)
@@ -285,7 +280,3 @@ class _Run:
         if sender is not None:
             status = wire.OlafStatus.unpack(left.frame[GRADIENT_OFFSET:])
             sender.control.acknowledged((left.time + DELAY) / 1e9, status)
-
-
-def _make_endpoint(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)

@@ -6,8 +6,8 @@ the deployed twin in wall time, whose limited output is the bottleneck.
 
 import heapq
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -18,10 +18,6 @@ from olaf import ParameterServer, Worker
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
 
-from olafctl.control.deploy import deploy_testbed, find_deployment
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.hosts import deployed
-from olafctl.control.store import Store, folder_of
 from olafctl.membership.model import Host
 from olafctl.targets.interface import Registers, of_root
 from olafctl.targets.testbeds import load_testbed
@@ -30,6 +26,7 @@ from olafctl.wire.layouts import GRADIENT_OFFSET
 from olaflab.papers.figure import Columns
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.namespace import run_within
+from olaftest.deployment import using_hosts
 
 CLUSTERS, WORKERS, SLOTS, VALUES = 8, 3, 4, 300
 _FRAME_BITS = 8 * (GRADIENT_OFFSET + 4 * VALUES)
@@ -91,11 +88,11 @@ COLUMNS: Columns = {
 def measure_sockets(wanted: SocketLoad, progress: Callable[[str], None]) -> list[SocketRun]:
     """Measure a run without transmission control and one with it. Raises OlafError; BadInput without root."""
     bed = load_testbed("bench-live.yaml", _make_testbed_text(wanted))
-    with _deploy_testbed(bed, progress) as registers:
+    with using_hosts(bed, progress) as (_, running, namespaces):
         runs = []
         for control in (False, True):
             progress(f"{wanted.seconds:g} s {'with' if control else 'without'} transmission control")
-            runs.append(_run_once(bed, registers, wanted, control))
+            runs.append(_run_once(bed, of_root(running.queues), namespaces, wanted, control))
         return runs
 
 
@@ -112,29 +109,29 @@ clusters: [{{name: c, count: {CLUSTERS}, workers: {WORKERS}, ports: 2-{CLUSTERS 
 """
 
 
-@contextmanager
-def _deploy_testbed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registers]:
-    store = Store(folder_of(_NAME))
-    try:
-        deploy_testbed(bed, progress, with_hosts=True)
-        _, running = find_deployment(store)
-        if running is None:
-            raise OlafError(Problem("does not run", _NAME))
-        yield of_root(running.queues)
-    finally:
-        destroy_deployment(store)
-
-
-def _run_once(bed: Testbed, registers: Registers, wanted: SocketLoad, control: bool) -> SocketRun:
+def _run_once(
+    bed: Testbed,
+    registers: Registers,
+    namespaces: Mapping[str, str | None],
+    wanted: SocketLoad,
+    control: bool,
+) -> SocketRun:
     server_host = bed.parameter_servers[0]
     names = {str(worker.ip): worker.cluster for worker in bed.workers}
+
+    def open_port(host: Host) -> UdpPort:
+        return run_within(namespaces[host.name], lambda: UdpPort((str(host.ip), host.udp_port)))
+
     with ExitStack() as stack:
         server = ParameterServer(
-            policy=partial(Plain, rate=1e-3), members=names, multicast=True, port=_open_port(server_host)
+            policy=partial(Plain, rate=1e-3),
+            members=names,
+            multicast=True,
+            port=open_port(server_host),
         )
         stack.enter_context(closing(server))
         workers = [
-            stack.enter_context(closing(_make_worker(host, server_host, wanted, control)))
+            stack.enter_context(closing(_make_worker(open_port(host), host, server_host, wanted, control)))
             for host in bed.workers
         ]
         for worker in workers:
@@ -155,12 +152,7 @@ def _run_once(bed: Testbed, registers: Registers, wanted: SocketLoad, control: b
         )
 
 
-def _open_port(host: Host) -> UdpPort:
-    namespace = deployed.namespace_of(folder_of(_NAME), host.name)
-    return run_within(namespace, lambda: UdpPort((str(host.ip), host.udp_port)))
-
-
-def _make_worker(host: Host, server: Host, wanted: SocketLoad, control: bool) -> Worker:
+def _make_worker(port: UdpPort, host: Host, server: Host, wanted: SocketLoad, control: bool) -> Worker:
     return Worker(
         f"{server.ip}:{server.udp_port}",
         VALUES,
@@ -168,7 +160,7 @@ def _make_worker(host: Host, server: Host, wanted: SocketLoad, control: bool) ->
         delta_t=wanted.delta_t,
         control=control,
         seed=int(host.ip),
-        port=_open_port(host),
+        port=port,
     )
 
 

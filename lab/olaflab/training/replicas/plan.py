@@ -14,15 +14,14 @@ from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.membership.model import Member as Worker
 from olafctl.targets.interface import VirtualTime
-from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
+from olaflab import racks
 from olaflab.training.cosim.medium import EngineMedium, address_of
 from olaflab.training.replicas.lossy import LossyPort
 from olafswitch.errors import BadInput, Problem
 
 NAME = "bench-replica"
-_BEATS = 22
 _RATE = 0.05
 
 
@@ -53,12 +52,7 @@ class ReplicaPlan:
     @property
     def events(self) -> list[tuple[int, str, int]]:
         """After so many steps, what happens to which member."""
-        found = []
-        if self.kill:
-            found += [(self.results // 4, "kill", 1), (self.results // 2, "begin", 1)]
-        if self.late:
-            found.append((self.results // 3, "begin", self.members - 1))
-        return sorted(found)
+        return racks.list_events(self.results, self.members, kill=self.kill, late=self.late)
 
     @property
     def first_members(self) -> list[int]:
@@ -117,56 +111,7 @@ def make_testbed(plan: ReplicaPlan, transport: str, mode: Mode = Mode.ISWITCH_AS
         what = f"H is {plan.h}, but {plan.members} members make at most {plan.members * (plan.staleness + 1)}"
         raise BadInput(Problem(f"{what} contributions between two results", "bench replica"))
     shape = f"mode: {mode.value}, threshold: {plan.h}, values: {plan.values}"
-    engine = f"indices: 16, slots: 16, beats: {_BEATS}"
-    if plan.levels == 1:
-        text = f"""
-name: {NAME}
-target: {plan.target}
-engine: {{{engine}, address: 10.0.0.250}}
-ports:
-  - {{numbers: 1-{plan.members}, name: worker, transport: {transport}}}
-  - {{number: {plan.members + 1}, name: ps, transport: {transport}}}
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters:
-  - {{count: 1, workers: {plan.members}, name: replica, ports: 1-{plan.members}, ip: 10.0.1.1, {shape}}}
-"""
-        return load_testbed(f"{NAME}.yaml", text)
-    left = -(-plan.members // 2)
-    racks = [range(left), range(left, plan.members)]
-    engines = "".join(
-        f"""
-  - name: tor{rack}
-    {engine.replace(", ", f"{chr(10)}    ")}
-    ports:
-      - {{numbers: {100 * rack + 1}-{100 * rack + len(members)}, name: host, transport: {transport}}}
-      - {{number: {100 * rack + 99}, name: up{rack}}}"""
-        for rack, members in enumerate(racks, start=1)
-    )
-    workers = "".join(
-        f"\n      - {{name: replica-w{member}, port: host{100 * rack + place}, ip: 10.0.{rack}.{place}}}"
-        for rack, members in enumerate(racks, start=1)
-        for place, member in enumerate(members, start=1)
-    )
-    text = f"""
-name: {NAME}
-target: {plan.target}
-engines:
-  - name: root
-    {engine.replace(", ", f"{chr(10)}    ")}
-    address: 10.0.0.250
-    ports:
-      - {{numbers: 1-2, name: rack}}
-      - {{number: 3, name: ps, transport: {transport}}}{engines}
-links:
-  - {{ends: [tor1.up1, root.rack1], rate: 10 Gb/s, delay: 1 us}}
-  - {{ends: [tor2.up2, root.rack2], rate: 10 Gb/s, delay: 1 us}}
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters:
-  - name: replica
-    {shape.replace(", ", f"{chr(10)}    ")}
-    workers:{workers}
-"""
-    return load_testbed(f"{NAME}.yaml", text)
+    return racks.make_testbed(NAME, plan.target, "replica", plan.members, plan.levels, transport, shape)
 
 
 class MemberTask:

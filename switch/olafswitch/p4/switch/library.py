@@ -17,6 +17,4 @@ PROCESS = {"v1model": "p4_switch_process", "xsa": "p4_switch_process_with_metada
 
 def load_program(path: Path) -> c.CDLL:
     """Load a compiled program's library."""
-    return load_library(
-        path, (_NATIVE / name for name in ("switch_abi.h", "control.cpp", "replay.cpp", "switch.cpp"))
-    )
+    return load_library(path, _INTERFACE)
