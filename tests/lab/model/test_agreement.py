@@ -10,8 +10,7 @@ from olafctl.targets import testbeds
 from olaflab.model.agreement import gain
 from olaflab.model.agreement.ns3.compare import compare_models
 from olaflab.model.agreement.queue import compare_random_loads
-from olaflab.model.agreement.rounds import rounds_agreement
-from olaflab.model.agreement.tree import tree_agreement
+from olaflab.model.agreement.twin import rounds_agreement, tree_agreement
 from olaflab.model.gain import QueueWay
 from olaflab.papers.olaf import table2
 from olafswitch.errors import MissingTool

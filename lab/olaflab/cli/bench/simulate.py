@@ -90,7 +90,7 @@ def _compare_queue(updates: int, seed: int) -> VerbReport:
 
 def _compare_twin(testbed: str, updates: int, seed: int) -> VerbReport:
     from olafctl.targets import testbeds
-    from olaflab.model.agreement.tree import tree_agreement
+    from olaflab.model.agreement.twin import tree_agreement
 
     bed = testbeds.load_testbed(testbeds.locate_testbed(testbed))
     found = tree_agreement(bed, updates, seed, progress=log_progress)
@@ -121,7 +121,7 @@ def _compare_gradients() -> VerbReport:
 
 def _compare_rounds(testbed: str, contributions: int, seed: int) -> VerbReport:
     from olafctl.targets import testbeds
-    from olaflab.model.agreement.rounds import rounds_agreement
+    from olaflab.model.agreement.twin import rounds_agreement
 
     bed = testbeds.load_testbed(testbeds.locate_testbed(testbed))
     long, given = (
