@@ -105,7 +105,7 @@ class Box:
         )
         self.bench = bench
         self._indices = queue.indices
-        declare_functions(bench.library, [_NATIVE / "box_time.cpp"])
+        declare_functions(bench.library, BOX_TIME)
         self.power_up()
         self.rx: list[Source] = []
         self.tx: list[Sink] = []
