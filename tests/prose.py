@@ -17,7 +17,7 @@ _BEGINNINGS = re.compile(r"(Of|By|Those|So|Such|And|Whose|What is|Which)\b")
 _WORDS = {"help", "short_help"}
 _VERBS = frozenset((ROOT / "tests" / "verbs.txt").read_text().split())
 _FIRST_WORD = re.compile(r"([A-Z][a-z]+)[,;:]?\s")
-_STILL_NOUNS = ("lab", "olafctl", "testkit", "tests")
+_STILL_NOUNS = ("lab", "testkit", "tests")
 """Rooms whose docstrings have not been rewritten yet."""
 _CLASSES, _FUNCTIONS = 2, 15
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -112,7 +112,7 @@ def one_word_names(paths: Iterable[Path]) -> Counter[bool]:
 
 def main() -> None:
     """Check the folders that are named, or the whole tree."""
-    everything = [ROOT / name for name in ("switch", "olafctl", "sdk", "testkit", "lab", "tests")]
+    everything = [ROOT / name for name in ("switch", "sdk", "testkit", "lab", "tests")]
     chosen = [*find_sources([Path(name).resolve() for name in sys.argv[1:]] or everything)]
     inside = {str(path.relative_to(ROOT)) for path in chosen}
     faults = prose_faults(chosen)

@@ -1,5 +1,5 @@
 """Testbeds: the one YAML file that says everything about a deployment.
 
-``load.load(path)`` gives checked values (:mod:`olafctl.testbed.model`) or every problem with its line;
-``locate.locate(text)`` finds the file that an operator means.
+``load.load_testbed(path)`` returns checked values (:mod:`olafctl.testbed.model`) or raises every problem with
+its line; ``locate.locate_testbed(text)`` finds the file that an operator means.
 """

@@ -24,7 +24,7 @@ _worker_id = whole(0, (1 << 32) - 1)
 
 @dataclass
 class _Reading:
-    """What the reading of one cluster after the other has taken so far."""
+    """The numbers, names and indices that the clusters read so far have taken."""
 
     engine: TestbedEngine
     ports: FrontPorts
@@ -32,11 +32,11 @@ class _Reading:
     udp_port: int
     parent_at: Callable[[int], str]
     numbers: dict[int, int] = field(default_factory=dict)
-    """Cluster number → line."""
+    """The line of each cluster, by number."""
     entries: dict[str, Section] = field(default_factory=dict)
-    """Cluster name → where it is described."""
+    """The section that describes each cluster, by name."""
     indices: int = 0
-    """Indices of the queue given out."""
+    """The number of the queue's indices that are assigned."""
     members: int = 0
     overfull: bool = False
 
@@ -49,8 +49,8 @@ def read_clusters(
     udp_port: int,
     parent_at: Callable[[int], str],
 ) -> tuple[tuple[Cluster, ...], Mapping[str, Section]]:
-    """Return the ``clusters`` field of the whole testbed, by number, and where each one is described, by
-    name; problems go to its report. ``parent_at`` gives the parent of a worker by its port."""
+    """Return the ``clusters`` field of the whole testbed, by number, and the section of each cluster, by
+    name; problems go to its report. ``parent_at`` returns the parent of a worker by its port."""
     reading = _Reading(engine, ports, directory, udp_port, parent_at)
     if not section.has("clusters") or section.is_empty("clusters"):
         what = "is empty" if section.has("clusters") else "is missing"
@@ -62,13 +62,13 @@ def read_clusters(
         generated = entry.has("count") or entry.is_scalar("workers")
         found.extend(_read_generated(entry, reading) if generated else _read_listed(entry, reading))
         if reading.overfull:
-            break  # what follows, perhaps the same alias again and again, cannot be placed either
+            break  # the clusters after it, perhaps the same alias again and again, cannot be placed either
     found.sort(key=lambda cluster: cluster.number)
     return tuple(_number_replicas(found)), reading.entries
 
 
 def check_clusters(clusters: Iterable[Cluster], entries: Mapping[str, Section], ground: Ground) -> None:
-    """Hold what was read against the rules for clusters; ``entries`` are as :func:`read` gives them."""
+    """Check the clusters that were read against the rules; ``entries`` are from :func:`read_clusters`."""
     for cluster in clusters:
         entry = entries[cluster.name]
         for problem in (
@@ -156,13 +156,13 @@ _JOB = (
     *("values", "mode", "threshold", "reward_threshold", "staleness_bound"),
     *("epoch", "objective", "period", "role"),
 )
-"""What a cluster trains and how the queue treats it."""
+"""The fields about a cluster's training and the queue's treatment of its updates."""
 
 
 def _describe_cluster(
     entry: Section, reading: _Reading, number: int, name: str, workers: Sequence[Member]
 ) -> Iterator[Cluster]:
-    """Yield the cluster of an entry; none, and that is reported, when the engine has too few indices."""
+    """Yield the cluster of an entry; report and yield none when the engine has too few indices."""
     values = entry.value("values", whole(1, limits.VALUES), 0)
     segments = max(-(-values // segment_values(reading.engine.beats)), 1)
     own: Reward | None = entry.value("reward_threshold", quantities.threshold, None)
@@ -188,7 +188,7 @@ def _describe_cluster(
 
 
 def _take_indices(entry: Section, reading: _Reading, segments: int) -> bool:
-    """Take so many consecutive indices; reports, and is False, when the engine has too few."""
+    """Take the indices of ``segments``, consecutive; report and return False when there are too few."""
     first = reading.indices
     if first + segments > reading.engine.indices:
         what = f"{segments} segments" if segments > 1 else "a cluster"
@@ -243,7 +243,7 @@ def _next_number(reading: _Reading) -> int:
 
 
 def _claim_number(entry: Section, reading: _Reading, number: int, name: str) -> bool:
-    """Take a cluster's number and name; reports, and is False, when there can be no such number or it is
+    """Take a cluster's number and name; report and return False when the number is impossible or one is
     taken."""
     if number >= limits.CLUSTERS:
         entry.report.add(
@@ -265,7 +265,7 @@ def _claim_number(entry: Section, reading: _Reading, number: int, name: str) -> 
 
 
 def _admit_worker(section: Section, reading: _Reading) -> bool:
-    """Count a worker; reports once, and is False, when the ``workers`` table is full."""
+    """Count a worker; report once and return False when the ``workers`` table is full."""
     reading.members += 1
     if reading.members <= limits.WORKERS:
         return True

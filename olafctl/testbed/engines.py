@@ -1,4 +1,4 @@
-"""The ``engine`` section, or ``engines`` for several: each with a name, settings and ports of its own."""
+"""The ``engine`` section, or ``engines`` for several: each with its own name, settings and ports."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _EACH = "give each of the engines its own"
 
 @dataclass(frozen=True)
 class Declared:
-    """An engine and where it stands."""
+    """An engine and its place in the file."""
 
     engine: TestbedEngine
     place: SourcePlace
@@ -64,8 +64,8 @@ def read_engines(top: Section, machines: Machines) -> tuple[Sequence[Declared], 
 def find_root(
     top: Section, declared: Sequence[Declared], servers: Sequence[Host], front: FrontPorts
 ) -> TestbedEngine:
-    """Return the engine in front of the parameter servers; without any, the one whose address members send
-    to."""
+    """Return the engine in front of the parameter servers; without any, the engine to whose address members
+    send."""
     engine_at = {port.number: port.engine for port in front.all}
     homes = {name for server in servers if (name := engine_at.get(server.port)) is not None}
     if len(homes) > 1:
@@ -92,7 +92,7 @@ def find_root(
 
 
 def _check_modes(top: Section, declared: Iterable[Declared]) -> None:
-    """Sums go through every engine on the way: what clusters are by default must not differ in that."""
+    """Report default modes that differ in whether they sum: a sum passes every engine on its path."""
     modes = {one.engine.mode if one.engine.mode.sums else None: one.engine.mode for one in declared}
     if len(modes) > 1:
         mode = next(mode for mode in modes if mode is not None)

@@ -1,4 +1,4 @@
-"""A testbed as what its membership stands on."""
+"""The part of a testbed on which its membership depends."""
 
 from olafctl.membership.ground import Ground
 from olafctl.testbed.model import Testbed
@@ -6,7 +6,7 @@ from olafctl.testbed.topology import Topology
 
 
 def make_ground(testbed: Testbed) -> Ground:
-    """Return all that the rules of a membership have to know of a testbed."""
+    """Return all facts of a testbed that the rules of a membership need."""
     children = Topology(testbed).children.items()
     root = testbed.root
     return Ground(

@@ -1,4 +1,4 @@
-"""Hosts: parameter servers, workers and others, and the addresses no two of them may share."""
+"""Hosts: parameter servers, workers and others, and the addresses that no two of them may share."""
 
 from ipaddress import IPv4Address
 
@@ -16,19 +16,19 @@ udp_port = whole(1, 65535)
 
 
 class Directory:
-    """Every host read so far; names and IPv4 addresses are unique over all of them;
-    a MAC address may be that of several behind one port: a NIC of several addresses, or a router.."""
+    """Every host read so far. Names and IPv4 addresses are unique over all of them; several hosts behind one
+    port may have the same MAC address: a NIC of several addresses, or a router."""
 
     def __init__(self, report: ProblemReport) -> None:
         self._report = report
         self._taken: dict[tuple[str, str], tuple[Host, SourcePlace]] = {}
 
     def add(self, host: Host, section: Section) -> None:
-        """Note a host; what another host already has is reported."""
+        """Note a host; report properties that another host already has."""
         self._claim("name", host.name, host, section)
         if host.ip != _NOWHERE:
             alone = self._claim("ip", str(host.ip), host, section)
-            if alone or host.mac != default_mac(host.ip):  # a MAC made from it says nothing new
+            if alone or host.mac != default_mac(host.ip):  # a MAC address derived from it says nothing new
                 self._claim("mac", host.mac, host, section)
 
     def has_address(self, address: IPv4Address) -> str | None:
@@ -37,12 +37,12 @@ class Directory:
         return found[0].name if found else None
 
     def place_of(self, address: IPv4Address) -> SourcePlace:
-        """Return where the host with this address, which is one of those added, was given it."""
+        """Return the place in the file where the host with this address, which was added, was given it."""
         return self._taken["ip", str(address)][1]
 
     def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
-        """Note that ``host`` has ``value``; reports, and is False, when another has it already.
-        Another host behind the same port may have its MAC address."""
+        """Note that ``host`` has ``value``; report and return False when another host has it already. Another
+        host behind the same port may have its MAC address."""
         place = section.place(field)
         if (field, value) in self._taken:
             owner, at = self._taken[field, value]

@@ -1,4 +1,4 @@
-"""``impair`` of a port: how bad the link behind it is."""
+"""``impair`` of a port: the delay, jitter and loss of the link behind it."""
 
 from olafctl.network.netem import Impairment
 from olafctl.quantities import duration, percentage
@@ -9,7 +9,7 @@ _REMEDY = "such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %}"
 
 
 def read_impairment(entry: Section) -> Impairment | None:
-    """Return the impairment that a port asks for; None without one. Problems go to the section's report."""
+    """Return a port's impairment; None without one. Problems go to the section's report."""
     if not entry.has("impair"):
         return None
     section = entry.section("impair")

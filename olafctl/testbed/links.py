@@ -38,14 +38,14 @@ class Links:
         self._trunks: list[TestbedLink] = []
         self._halves: list[_Half] = []
         self._lines: dict[int, int] = {}
-        """Port → line of the link that has it."""
+        """The line of the link that has each port."""
         self._joined = {one.engine.name: one.engine.name for one in engines}
-        """Engine → another that it is joined to, up to one that stands for all of them."""
+        """Each engine's link towards the engine that stands for all that it is joined to."""
         self._machine_of = {one.engine.name: one.engine.machine for one in engines}
         self.incomplete = False
 
     def read(self, top: Section) -> None:
-        """The ``links`` field of the whole testbed; problems go to its report."""
+        """Read the ``links`` field of the whole testbed; problems go to its report."""
         for entry in top.sections("links"):
             self._read_entry(entry)
 
@@ -132,7 +132,7 @@ class Links:
             self._halves.append(_Half(replace(cable, port=number), *ends[1 - here]))
 
     def _port(self, text: str) -> tuple[str, str] | None:
-        """``engine.port`` as its two parts; None when the engine does not exist."""
+        """Return ``engine.port`` as its two parts; None when the engine does not exist."""
         names = sorted((one.engine.name for one in self._engines), key=len, reverse=True)
         for name in names:
             if text.startswith(f"{name}."):
@@ -149,8 +149,7 @@ class Links:
         trunk: bool = True,
         leaves: bool = False,
     ) -> int | None:
-        """Return the number of a port that no other link has, now this one's; None (reported) when there
-        is none."""
+        """Take a port that no other link has, and return its number; None (reported) when there is none."""
         port = self._ports.of_engine(engine, text)
         if port is None:
             if not self._ports.incomplete:
@@ -189,7 +188,7 @@ class Links:
 
 
 def _check_real(entry: Section) -> None:
-    """A cable between machines has the rate and the delay that it has."""
+    """Report rates, delays and queues of a cable between machines, which has its own."""
     for field in ("rate", "delay", "queue"):
         if entry.has(field):
             what = "is of a simulated cable, and this one joins two machines"

@@ -1,4 +1,4 @@
-"""From a testbed's YAML file to checked values, or every problem in it at once."""
+"""Load a testbed's YAML file as checked values, or report every problem in it at once."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,9 +23,8 @@ _FIELDS = {"workers": "clusters", "forwarding": "routes", "bridging": "hosts"}
 def load_testbed(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
     """Read, check and expand a testbed: the file at ``path``, or ``text`` that was read from there before.
 
-    ``targets`` are the names that its ``target`` may be.
-
-    Raises BadInput with one problem a line (``file:line: field: what (remedy)``), all of them at once.
+    ``targets`` are the permitted names of its ``target``. Raises BadInput with one problem a line
+    (``file:line: field: what (remedy)``), all of them at once.
     """
     path = Path(path)
     text = source.text_of(path) if text is None else text
@@ -80,7 +79,7 @@ def load_testbed(path: Path | str, text: str | None = None, *, targets: Sequence
         top.report.add(top.place("engines"), "an engine that is not alone on its machine has shards", why)
     _check_own_addresses(declared, directory, report)
     _check_reserved(declared, [*servers, *workers, *others], directory, report)
-    # What is wrong elsewhere may leave no tree.
+    # Faults elsewhere may leave no tree.
     whole = testbed if not report.problems else replace(testbed, engines=(root,), links=())
     clusters.check_clusters(groups, entries, make_ground(whole))
     _check_tables(whole, top)
@@ -89,8 +88,8 @@ def load_testbed(path: Path | str, text: str | None = None, *, targets: Sequence
 
 
 def _common_engine(all_of_them: Sequence[TestbedEngine], root: TestbedEngine) -> TestbedEngine:
-    """Return the root, but with room for no more than what fits every engine: a cluster has the same
-    indices, and frames of the same size, in each."""
+    """Return the root, limited to what fits every engine: a cluster has the same indices, and frames of the
+    same size, in each engine."""
     return replace(
         root,
         indices=min(engine.indices for engine in all_of_them),
@@ -99,7 +98,7 @@ def _common_engine(all_of_them: Sequence[TestbedEngine], root: TestbedEngine) ->
 
 
 def _check_servers(testbed: Testbed, top: Section) -> None:
-    """The parameter servers: there must be one, and they must fit their table."""
+    """Report when no parameter server exists, or more than their table holds."""
     servers = len(testbed.parameter_servers)
     serverless = testbed.clusters and all(testbed.root.mode_of(cluster).sums for cluster in testbed.clusters)
     if servers == 0 and not serverless:
@@ -125,7 +124,7 @@ def _check_tables(testbed: Testbed, top: Section) -> None:
 def _check_own_addresses(
     declared: Sequence[Declared], directory: hosts.Directory, report: ProblemReport
 ) -> None:
-    """What members send to an engine must not be for a host as well, nor results seem to come from one."""
+    """Report an engine's address that a host has: its frames and results must be the engine's alone."""
     for one in declared:
         address = one.engine.address
         if address is not None and (owner := directory.has_address(address)):
@@ -137,7 +136,7 @@ def _check_own_addresses(
 def _check_reserved(
     declared: Sequence[Declared], everyone: Sequence[Host], directory: hosts.Directory, report: ProblemReport
 ) -> None:
-    """Engines have addresses among themselves, which VNP4₁ believes of nothing else."""
+    """Report addresses that engines use among themselves, which VNP4₁ believes of nothing else."""
     taken = [(one.engine.name, one.engine.address, one.address) for one in declared if one.engine.address]
     taken += [
         (host.name, host.ip, directory.place_of(host.ip)) for host in everyone if not host.ip.is_unspecified

@@ -1,4 +1,4 @@
-"""The testbed that an operator means: a path, or the name of one that is shipped."""
+"""Find the testbed that an operator means: a path, or the name of a shipped testbed."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""The ``machines`` section: where engines run, each machine with the address of its agent; and what of a
-testbed one machine has."""
+"""The ``machines`` section: where engines run, each machine with its agent's address; and a machine's share
+of a testbed."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import address as addresses
 
 _NAME = re.compile(r"(?=.{1,253}$)(?!.*\.?[0-9.]+$)[A-Za-z0-9]([A-Za-z0-9-]{0,62}(\.[A-Za-z0-9])?)*")
-"""A DNS name; what ends in a number alone would be an address."""
+"""A DNS name; a name whose last part is a number would be an address."""
 _ADDRESS = "give where its agent listens, such as address: 192.0.2.7:9700"
 
 
@@ -28,11 +28,11 @@ class Machines:
 
     @property
     def all(self) -> tuple[TestbedMachine, ...]:
-        """In the order of the file."""
+        """The machines in the order of the file."""
         return tuple(machine for machine, _ in self._found.values())
 
     def read(self, top: Section) -> None:
-        """The ``machines`` field; problems go to its report."""
+        """Read the ``machines`` field; problems go to its report."""
         at: dict[str, str] = {}
         for position, entry in enumerate(top.sections("machines")):
             name = entry.required("name", quantities.name, f"machine{position}", "such as name: rack1")
@@ -93,8 +93,7 @@ def _is_ip(host: str) -> bool:
 
 
 def share_of(testbed: Testbed, machine: str) -> Testbed:
-    """Return what of ``testbed`` runs on ``machine``: its engines with their ports and the links between
-    them.
+    """Return the part of ``testbed`` on ``machine``: its engines with their ports and the links between them.
 
     A link to an engine elsewhere is a cable at a network interface here: its port is a front port. Clusters
     and hosts are left out.
@@ -124,8 +123,8 @@ def share_of(testbed: Testbed, machine: str) -> Testbed:
 
 
 def without_machines(testbed: Testbed, machines: Collection[str]) -> Testbed:
-    """Return what of ``testbed`` works without some machines: their engines, those behind them, and the
-    hosts of both are left out. Raises BadInput when that is everything."""
+    """Return the part of ``testbed`` that works without some machines: their engines, the engines behind
+    these, and the hosts of both are left out. Raises BadInput when nothing is left."""
     if not machines:
         return testbed
     topology, machine_of = Topology(testbed), {engine.name: engine.machine for engine in testbed.engines}

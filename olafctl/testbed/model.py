@@ -16,11 +16,11 @@ from olafswitch.ports.transport import Transport
 
 @dataclass(frozen=True)
 class TestbedMachine:
-    """A machine that engines run on."""
+    """A machine on which engines run."""
 
     name: str
     address: str
-    """Address of its agent: HOST:PORT."""
+    """The address of its agent: HOST:PORT."""
 
 
 @dataclass(frozen=True)
@@ -28,38 +28,38 @@ class TestbedEngine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
     indices: int
-    """Indices the queue tracks, one for each segment of each cluster; a power of two."""
+    """The indices that the queue tracks, one for each segment of each cluster; a power of two."""
     slots: int
     beats: int
-    """64-byte beats a slot holds."""
+    """The 64-byte beats that a slot holds."""
     adder_latency: int
     mode: Mode
-    """The mode of clusters that do not say otherwise."""
+    """The mode of clusters without their own."""
     reward_threshold: float | None
-    """None switches the reward rule off; of clusters that do not say otherwise."""
+    """The reward rule's threshold of clusters without their own; None switches the rule off."""
     output_rate: int | None
-    """bit/s; None leaves the output unconstrained."""
+    """The output's rate in bit/s; None leaves it unconstrained."""
     active_window: int
-    """ns within which an index that sent counts as active."""
+    """The ns within which an index that sent counts as active."""
     accumulate_quota: int
-    """Slots that sums of the iswitch modes may take while they accumulate."""
+    """The slots that sums of the iswitch modes may take while they accumulate."""
     staleness_root: float | None
-    """v of the weights δ^(-1/v) of the staleness rule, of clusters that have it; None weighs all alike."""
+    """v of the weights δ^(-1/v) of the staleness rule, for clusters that have it; None weighs all alike."""
     address: IPv4Address | None
-    """The address to which members of iswitch clusters send updates, and all send control messages; None when
-    there is none. Of several engines the root alone has one."""
+    """The address to which members of iswitch clusters send updates, and all members control messages; None
+    for no address. Of several engines only the root has one."""
     shards: int = 1
-    """Threads with the target software, each with its part of the clusters, slots and output rate."""
+    """The threads of the target software, each with its part of the clusters, slots and output rate."""
     name: str = "engine"
     machine: str = ""
-    """The name of the machine that it runs on; empty where the testbed has none."""
+    """The name of the machine on which it runs; empty where the testbed has none."""
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """Return the mode in which it treats a cluster's updates."""
+        """Return the mode in which the engine treats a cluster's updates."""
         return cluster.mode or self.mode
 
     def reward_of(self, cluster: Cluster) -> float | None:
-        """Return the threshold of its reward rule for a cluster; None where that is off."""
+        """Return the threshold of the engine's reward rule for a cluster; None where the rule is off."""
         own = cluster.reward_threshold
         if own is None:
             return self.reward_threshold
@@ -67,7 +67,7 @@ class TestbedEngine:
 
     @property
     def geometry(self) -> Geometry:
-        """The parameters of its queue."""
+        """The parameters of the engine's queue."""
         return Geometry(
             indices=self.indices, slots=self.slots, beats=self.beats, adder_latency=self.adder_latency
         )
@@ -75,13 +75,13 @@ class TestbedEngine:
 
 @dataclass(frozen=True)
 class Port:
-    """A front port of the pipeline; ``transport`` None means the best this user is allowed."""
+    """A front port of the pipeline; a ``transport`` of None means the best that this user may use."""
 
     number: int
     name: str
     transport: Transport | None
     path: str | None
-    """UNIX socket or pcap path, or interface name; None lets the target choose."""
+    """The UNIX socket or pcap path, or interface name; None lets the target choose."""
     engine: str = "engine"
     """The engine that has the port; numbers and names are unique over all engines."""
     impair: Impairment | None = None
@@ -93,27 +93,27 @@ class TestbedLink:
     """The cable at a port: between two engines, or between an engine and the hosts behind its front port."""
 
     port: int
-    """Between two engines, the port of the one that is farther from the root."""
+    """Between two engines, the port of the engine that is farther from the root."""
     peer: int | None
-    """The port of the other engine, the one on the way to the root; None when hosts are at the other end."""
+    """The port of the other engine, on the way to the root; None when hosts are at the other end."""
     rate: int | None
-    """bit/s each way; None takes no time to send a frame."""
+    """The rate in bit/s each way; with None, sending a frame takes no time."""
     delay: int
-    """ns each way, until the end of a frame that has been sent arrives."""
+    """The ns each way from the end of sending a frame to its arrival."""
     queue: int
-    """Frames that may wait or be on their way into the cable, each way; what comes on top is lost."""
+    """The frames that may wait or be on their way into the cable, each way; further frames are lost."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """Non-Olaf and PS-bound traffic: an IPv4 prefix behind a front port."""
+    """Non-Olaf traffic and traffic to parameter servers: an IPv4 prefix behind a front port."""
 
     prefix: IPv4Network
     port: int
 
 
 class BlockKind(StrEnum):
-    """What VNP4₁ and VNP4₂ are on a card."""
+    """The kind of VNP4₁ and VNP4₂ on a card."""
 
     RTL = "rtl"
     VITISNETP4 = "vitisnetp4"
@@ -136,21 +136,21 @@ class Testbed:
     """Front ports, by number; the ports of links between engines are not among them."""
     parameter_servers: tuple[Host, ...]
     clusters: tuple[Cluster, ...]
-    """With their members: what a membership begins with."""
+    """The clusters with their members, with which a membership begins."""
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
     links: tuple[TestbedLink, ...] = ()
-    """Every link between engines, and those at front ports that the testbed describes."""
+    """The links between engines, and the links at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
     """The ports of links between engines, by number."""
     blocks: BlockKind = BlockKind.RTL
     machines: tuple[TestbedMachine, ...] = ()
-    """Without any, everything runs where olafctl does."""
+    """The machines; without any, everything runs where olafctl does."""
     board: str | None = None
     """The card's board, as ``olafctl build --board`` names it."""
     text: str = field(default="", repr=False, compare=False)
-    """The YAML it was read from."""
+    """The YAML from which it was read."""
 
     @property
     def root(self) -> TestbedEngine:
@@ -159,27 +159,27 @@ class Testbed:
 
     @property
     def shards(self) -> int:
-        """Threads of its process that move frames."""
+        """The threads of its process that move frames."""
         return self.shards_of(self.root)
 
     def shards_of(self, engine: TestbedEngine) -> int:
-        """Threads of the process of an engine that has one of its own."""
+        """Return the threads of an engine that has its own process."""
         return engine.shards if self.target == "software" else 1
 
     @property
     def engine_host(self) -> Host | None:
-        """The root's address as members send to it, which is behind no port; None when it has none."""
+        """The root's address as members send to it, behind no port; None when it has none."""
         address = self.root.address
         return None if address is None else Host("engine", 0, default_mac(address), address, self.udp_port)
 
     @property
     def indices(self) -> int:
-        """The number of indices for clusters: a cluster has the same ones in every engine."""
+        """The number of indices for clusters: a cluster has the same indices in every engine."""
         return min(engine.indices for engine in self.engines)
 
     @property
     def beats(self) -> int:
-        """64-byte beats that a slot of every engine holds."""
+        """The 64-byte beats that a slot of every engine holds."""
         return min(engine.beats for engine in self.engines)
 
     @cached_property
@@ -187,7 +187,7 @@ class Testbed:
         return {cluster.name: cluster for cluster in self.clusters}
 
     def cluster_of(self, worker: Member) -> Cluster:
-        """Return the cluster that a worker is in."""
+        """Return a worker's cluster."""
         return self._named[worker.cluster]
 
     def mode_of(self, cluster: Cluster) -> Mode:
@@ -197,5 +197,5 @@ class Testbed:
 
     @property
     def workers(self) -> tuple[Member, ...]:
-        """All workers, by cluster."""
+        """The workers, by cluster."""
         return tuple(worker for cluster in self.clusters for worker in cluster.workers)

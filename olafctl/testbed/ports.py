@@ -24,18 +24,18 @@ class FrontPorts:
     def __init__(self, report: ProblemReport) -> None:
         self._report = report
         self.incomplete = False
-        """Whether some entry could not be read, so that a port which is not there may be meant by it."""
+        """Whether some entry could not be read, so that it may mean a port that seems missing."""
         self._numbers: dict[int, tuple[Port, SourcePlace]] = {}
         self._names: dict[str, SourcePlace] = {}
         self._files: dict[str, tuple[Port, SourcePlace]] = {}
         self._interfaces: dict[tuple[str, str], tuple[Port, SourcePlace]] = {}
         """Interfaces by machine and name."""
         self._trunks: dict[int, int] = {}
-        """The port of a link between engines → the line of that link."""
+        """The line of the link between engines, by its port."""
 
     @property
     def all(self) -> tuple[Port, ...]:
-        """Every front port, by number; the ports of links between engines are not among them."""
+        """The front ports, by number; the ports of links between engines are not among them."""
         return tuple(port for port in self._declared if port.number not in self._trunks)
 
     @property
@@ -55,8 +55,8 @@ class FrontPorts:
         return None
 
     def make_trunk(self, port: Port, place: SourcePlace, *, leaves: bool) -> None:
-        """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves``: the
-        other engine is on another machine."""
+        """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves`` tells
+        that the other engine is on another machine."""
         if leaves and port.transport is not Transport.NIC:
             what = f"port {port.number} leads to another machine and names no network interface"
             self._report.add(place, what, "give the port transport: nic and path: the interface of its cable")
@@ -69,8 +69,8 @@ class FrontPorts:
         self._trunks[port.number] = place.line
 
     def add(self, port: Port, place: SourcePlace, machine: str) -> None:
-        """Declare a port of an engine on ``machine``, whose number is free; a name or path already taken is
-        reported."""
+        """Declare a port of an engine on ``machine``, whose number is free; report a name or path already
+        taken."""
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
@@ -83,7 +83,7 @@ class FrontPorts:
         self._names[port.name] = place
 
     def free(self, numbers: range, place: SourcePlace) -> list[int]:
-        """Return those of ``numbers`` that no port has yet; the others are reported, in one line."""
+        """Return the ``numbers`` that no port has yet; report the others, in one line."""
         taken = [number for number in numbers if number in self._numbers]
         if taken:
             line = self._numbers[taken[0]][1].line
@@ -147,7 +147,7 @@ class FrontPorts:
 
 
 def read_ports(section: Section, ports: FrontPorts, engine: TestbedEngine) -> None:
-    """The ``ports`` field of ``engine``, added to ``ports``; problems go to the section's report."""
+    """Read the ``ports`` field of ``engine`` into ``ports``; problems go to the section's report."""
     found = len(section.report.problems)
     before = len(ports.all)
     if not section.has("ports"):
@@ -212,7 +212,7 @@ def _read_path(text: str) -> str | None:
 
 
 def _check_path(path: str, transport: Transport | None, number: int, many: bool) -> str | None:
-    """``path`` when it suits the transport, for up to port ``number``."""
+    """Return ``path`` when it suits the transport, for up to port ``number``. Raises Unreadable."""
     if transport is None:
         raise Unreadable("a path needs a transport", f"add transport: {', '.join(Transport)}")
     if many and _NUMBER not in path:
@@ -237,7 +237,7 @@ def _check_pcap(path: str) -> None:
 
 
 def _port_files(port: Port) -> tuple[str, ...]:
-    """Return the socket or the pcap files that a port asks for."""
+    """Return the socket or the pcap files of a port."""
     if port.path is None:
         return ()
     return pcap_files(port.path) if port.transport is Transport.PCAP else (port.path,)

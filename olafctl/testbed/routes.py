@@ -13,7 +13,7 @@ _NONE = IPv4Network("0.0.0.0/32")
 
 
 def read_routes(section: Section, ports: FrontPorts, directory: Directory) -> tuple[Route, ...]:
-    """Return the routes. The longest prefix wins, so nested prefixes are fine; the same one twice is not."""
+    """Return the routes. The longest prefix wins: nested prefixes are fine, the same one twice is not."""
     routes: list[Route] = []
     lines: dict[IPv4Network, int] = {}
     for entry in section.sections("routes"):

@@ -1,4 +1,4 @@
-"""Settings that a testbed allows and that hardly anybody wants."""
+"""Settings that a testbed permits but that hardly anybody wants."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ from olafctl.testbed.model import Testbed
 
 
 def find_shortages(testbed: Testbed) -> Iterator[str]:
-    """Yield a line for each engine whose shards its target does not have, and for each with fewer slots than
-    one model's segments: its workers are always held back.
+    """Yield a line for each engine whose target lacks its shards, or that has fewer slots than a model's
+    segments.
 
     Transmission control takes more active indices than slots for congestion (OLAF §5), and each segment has
     an index: P_s stays below 1 even where one worker trains alone.

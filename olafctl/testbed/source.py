@@ -1,4 +1,4 @@
-"""A YAML file as sections that know their lines: every problem is collected with its place."""
+"""Read a YAML file as sections that know their lines, and collect every problem with its place."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 @dataclass(frozen=True)
 class SourcePlace:
-    """A line of the file (from 1) and the field that stands there."""
+    """A line of the file (from 1) and the field in it."""
 
     line: int
     field: str
@@ -37,9 +37,9 @@ class ProblemReport:
     _seen: set[Problem] = field(default_factory=set)
 
     def add(self, place: SourcePlace, what: str, remedy: str) -> None:
-        """Note a problem; the same one at the same place counts once.
+        """Note a problem; the same problem at the same place counts once.
 
-        Raises BadInput with all until now when there are so many that reading on is of no use.
+        Raises BadInput with all problems so far when there are so many that reading on has no use.
         """
         where = f"{self.path}:{place.line}" + (f": {place.field}" if place.field else "")
         problem = Problem(what, where, remedy)
@@ -50,7 +50,7 @@ class ProblemReport:
             self.raise_any()
 
     def raise_any(self) -> None:
-        """Raise BadInput with the problems, by line; does nothing without problems."""
+        """Raise BadInput with the problems, by line; do nothing without problems."""
         if self.problems:
             found = []
             for line, given in groupby(sorted(self.problems, key=_line_of), _line_of):
@@ -74,7 +74,7 @@ def _line_of(found: tuple[SourcePlace, Problem]) -> int:
 
 
 class Section:
-    """One YAML mapping. Fields are taken by name; :meth:`close` reports those that were not taken."""
+    """One YAML mapping. Fields are taken by name; :meth:`close` reports fields that were not taken."""
 
     def __init__(
         self, report: ProblemReport, place: SourcePlace, fields: dict[str, tuple[SourcePlace, yaml.Node]]
@@ -90,7 +90,7 @@ class Section:
         return name in self._fields
 
     def place(self, name: str) -> SourcePlace:
-        """Return where the field stands, or where it is missed."""
+        """Return the place of the field, or the place where it is missing."""
         if name in self._fields:
             return self._fields[name][0]
         return SourcePlace(self.own_place.line, _path_below(self.own_place.field, name))
@@ -109,7 +109,7 @@ class Section:
         return attempt_reading(self.report, self.place(name), read, text, default)
 
     def required(self, name: str, read: Reader[V], default: V, remedy: str) -> V:
-        """As :meth:`value`, but the field's absence is a problem; ``default`` only lets reading go on."""
+        """Return a field as :meth:`value` does, but report its absence; ``default`` lets reading go on."""
         if not self.has(name):
             self.report.add(self.place(name), "is missing", remedy)
         return self.value(name, read, default)
@@ -151,7 +151,7 @@ class Section:
         return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)
 
     def is_empty(self, name: str) -> bool:
-        """Return whether the field stands there with nothing behind it."""
+        """Return whether the field has no content."""
         return self.has(name) and _is_empty(self._fields[name][1])
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ def text_of(path: Path) -> str:
 
 
 def _read_content(path: Path, where: str) -> bytes:
-    """Return what is in a regular file, up to one byte more than a testbed may have. Raises OSError,
+    """Return the content of a regular file, up to one byte more than a testbed may have. Raises OSError,
     BadInput."""
     # Without O_NONBLOCK the opening of a FIFO would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -10,7 +10,7 @@ from olafctl.membership.model import Cluster, Host, Kind, Member, default_mac
 from olafctl.testbed.model import Port, Testbed, TestbedEngine, TestbedLink
 
 _FIRST_BRANCH = 1 << 15
-"""The first replica id of copies to engines; workers' are lower."""
+"""The first replica id of copies to engines; workers' ids are lower."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Topology:
         return {self.engine_at[link.port]: link for link in self.testbed.links if link.peer is not None}
 
     def parent(self, engine: str) -> str | None:
-        """Return the name of the engine that takes what ``engine`` sends up; None of the root."""
+        """Return the name of the engine that takes updates from ``engine``; None for the root."""
         link = self.up.get(engine)
         return None if link is None or link.peer is None else self.engine_at[link.peer]
 
     @cached_property
     def children(self) -> Mapping[str, Sequence[str]]:
-        """The engines right below each engine, by name."""
+        """The engines directly below each engine, by name."""
         names = [engine.name for engine in self.testbed.engines]
         return {name: [child for child in names if self.parent(child) == name] for name in names}
 
@@ -58,7 +58,7 @@ class Topology:
         return port if home == here else self._port_between(here, home)
 
     def ports_down(self, engine: str) -> Sequence[int]:
-        """Return the ports of ``engine`` at which the engines right below it are."""
+        """Return the ports of ``engine`` that lead to the engines directly below it."""
         return [self._port_between(engine, child) for child in self.children[engine]]
 
     def _port_between(self, here: str, there: str) -> int:
@@ -71,14 +71,14 @@ class Topology:
         return self.up[here].port
 
     def members_below(self, engine: str, cluster: Cluster) -> Sequence[Member]:
-        """Return the workers of a cluster whose updates pass ``engine``: all of them pass the root."""
+        """Return the workers of a cluster whose updates pass ``engine``: all pass the root."""
         if engine == self.testbed.root.name:
             return cluster.workers
         return [worker for worker in cluster.workers if engine in self.path_up(self.home(worker))]
 
     def top(self, cluster: Cluster) -> str:
-        """Return the engine where the updates of all members of a cluster first meet; the root of an empty
-        one."""
+        """Return the engine where the updates of all members of a cluster first meet; for an empty cluster
+        the root."""
         paths = [self.path_up(self.home(worker)) for worker in cluster.workers]
         if not paths:
             return self.testbed.root.name
@@ -94,14 +94,14 @@ class Topology:
         return sorted((port for port in ports if port.engine == engine.name), key=lambda port: port.number)
 
     def members_at(self, engine: str, cluster: Cluster) -> Iterator[Member]:
-        """Yield the members of a cluster to which ``engine`` sends copies: the workers that are attached
-        to it, and the engines right below it that have members."""
+        """Yield the members of a cluster to which ``engine`` sends copies: the workers attached to it, and
+        the engines directly below it that have members."""
         yield from (worker for worker in cluster.workers if self.home(worker) == engine)
         yield from self.branches(engine, cluster)
 
     def branches(self, engine: str, cluster: Cluster) -> Iterator[Member]:
-        """Yield the engines right below ``engine`` that have members of a cluster: each is a member with
-        an address of its own and the number of the first of its workers."""
+        """Yield the engines directly below ``engine`` that have members of a cluster: each is a member with
+        its own address and the number of its first worker."""
         udp_port = self.testbed.udp_port
         for nth, child in enumerate(self.children[engine]):
             below = self.members_below(child, cluster)
@@ -130,7 +130,7 @@ class Topology:
         return self._address_between(engine, cluster)
 
     def _address_between(self, engine: str, cluster: Cluster) -> IPv4Address:
-        """It does not change when workers move, so that no copy on its way between engines is taken for
-        another cluster's."""
+        """Return an address between engines that does not change when workers move, so that a copy on its way
+        is never mistaken for another cluster's."""
         names = [each.name for each in self.testbed.engines]
         return limits.BETWEEN_ENGINES[cluster.number << 8 | names.index(engine)]

@@ -1,4 +1,4 @@
-"""Whether a membership keeps the Age-of-Model objectives of its clusters (OLAF §6)."""
+"""Check whether a membership keeps the Age-of-Model objectives of its clusters (OLAF §6)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,8 +17,8 @@ TIMEOUT = 5.0
 _SLOWER = tuple(Fraction(1, 2**step) for step in range(1, 6))
 
 Situation = tuple[tuple[Cluster, int], ...]
-"""What an objective depends on: clusters with all else left out, switches kept, and how many members send in
-each."""
+"""The facts on which an objective depends: clusters without other fields, with their switches, and the number
+of members that send in each."""
 
 
 class ObjectiveBroken(BadInput):
@@ -26,7 +26,7 @@ class ObjectiveBroken(BadInput):
 
 
 def find_situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
-    """Return what objectives depend on; empty without an objective."""
+    """Return the situation on which objectives depend; empty without an objective."""
     found = tuple(
         (
             Cluster(
@@ -50,8 +50,8 @@ def find_situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
 def check_objectives(
     known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advise: bool = True
 ) -> None:
-    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be checked; ``timeout``
-    in seconds is for each objective, and as long again for the largest rate, which ``advise`` asks for."""
+    """Raise ObjectiveBroken when an objective does not hold, may not, or cannot be checked; ``timeout`` in s
+    is for each objective, and as long again for the largest rate, which ``advise`` asks for."""
     from olafctl.verify.question import service_of
     from olafctl.verify.system import ClusterFlow as Flow
     from olafctl.verify.system import System, Transmission
@@ -60,7 +60,7 @@ def check_objectives(
     there = make_ground(testbed)
     promised = [cluster for cluster, _ in known if cluster.objective]
     for cluster in promised:
-        require_none(of_cluster(cluster, there))  # it may come from a backup of another testbed
+        require_none(of_cluster(cluster, there))  # the cluster may come from a backup of another testbed
     for cluster, _ in known:
         for problem in find_undescribed(cluster, there):
             what = f"{promised[0].objective} of {promised[0].name!r} cannot be proven: {problem.what}"

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from olafswitch.errors import BadInput, Problem
 
 NEVER = int(np.iinfo(np.int64).min)
-"""The generation time of what is not held."""
+"""The generation time of an update that is not held."""
 
 _UNDEFINED = -1
 """The age where nothing has been received and nothing was held."""
@@ -44,12 +44,12 @@ class Ages:
     start: int
     end: int
     age_at_start: int | None
-    """None where nothing is held yet."""
+    """The age at the start; None where nothing is held yet."""
     times: NDArray[np.int64]
     peaks: NDArray[np.int64]
     after: NDArray[np.int64]
     stale: int
-    """Receptions in the window that lowered nothing."""
+    """The receptions in the window that lowered nothing."""
 
     @property
     def valid_peaks(self) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ class Ages:
 def ages(
     generation: ArrayLike, delivery: ArrayLike, start: int, end: int, initial: int | None = None
 ) -> Ages:
-    """Δ of one cluster from two integer arrays of one length, in any order.
+    """Return Δ of one cluster from two integer arrays of one length, in any order.
 
     Times lie within ±2**62 ns. Raises BadInput when the window is empty, ``initial`` lies after ``start``,
     the arrays differ in length, or an update is delivered before it was generated.
@@ -121,9 +121,9 @@ def ages(
 def age_at(
     generation: ArrayLike, delivery: ArrayLike, times: ArrayLike, initial: int | None = None
 ) -> NDArray[np.int64]:
-    """Δ in ns at each of ``times``, a reception at that very time included; -1 where it is undefined.
+    """Return Δ in ns at each of ``times``, with a reception at that very time; -1 where it is undefined.
 
-    Raises BadInput as :func:`ages` does of the two arrays.
+    Raises BadInput for the two arrays as :func:`ages` does.
     """
     born, seen = checked_times(generation, delivery)
     order = np.argsort(seen, kind="stable")
@@ -135,7 +135,7 @@ def age_at(
 
 
 def checked_times(generation: ArrayLike, delivery: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both as arrays. Raises BadInput when they differ in length, or a delivery precedes its generation."""
+    """Return both as arrays. Raises BadInput when lengths differ, or a delivery precedes its generation."""
     born = np.asarray(generation, dtype=np.int64)
     seen = np.asarray(delivery, dtype=np.int64)
     if born.shape != seen.shape or born.ndim != 1:
@@ -153,7 +153,7 @@ def checked_times(generation: ArrayLike, delivery: ArrayLike) -> tuple[NDArray[n
 def _find_jumps(
     born: NDArray[np.int64], seen: NDArray[np.int64], held: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return when Δ jumps, from what (-1: undefined) and to what."""
+    """Return the times at which Δ jumps, the ages before (-1: undefined) and the ages after."""
     order = np.lexsort((born, seen))  # at one instant the freshest comes last
     born, seen = born[order], seen[order]
     last = np.ones(len(seen), dtype=bool)

@@ -1,4 +1,4 @@
-"""The arrivals of updates as Z3 sees them: the free times of a system, and the order at the engine.
+"""The arrivals of updates for Z3: the free times of a system, and the order at the engine.
 
 Import this module only where a proof is made: loading Z3 takes a second.
 """
@@ -24,7 +24,7 @@ class Numbers(StrEnum):
     """The solver's type of a time."""
 
     REAL = "real"
-    """Dense time: a refutation holds for integers too; a schedule is then looked for among integers."""
+    """Dense time: a refutation holds for integers, too; a schedule is then searched among integers."""
     INTEGER = "integer"
 
 
@@ -52,7 +52,7 @@ class Arithmetic:
 
 
 def all_of(*parts: Bool) -> Bool:
-    """Conjunction that folds what is known."""
+    """Return the conjunction, with known parts folded."""
     if any(part is False for part in parts):
         return False
     unknown = [part for part in parts if part is not True]
@@ -60,7 +60,7 @@ def all_of(*parts: Bool) -> Bool:
 
 
 def any_of(*parts: Bool) -> Bool:
-    """Disjunction that folds what is known."""
+    """Return the disjunction, with known parts folded."""
     if any(part is True for part in parts):
         return True
     unknown = [part for part in parts if part is not False]
@@ -68,12 +68,12 @@ def any_of(*parts: Bool) -> Bool:
 
 
 def negate(part: Bool) -> Bool:
-    """Negation that folds what is known."""
+    """Return the negation, with a known part folded."""
     return (not part) if isinstance(part, bool) else z3.Not(part)
 
 
 def make_implication(condition: Bool, then: Bool) -> Bool:
-    """Implication that folds what is known."""
+    """Return the implication, with known parts folded."""
     return any_of(negate(condition), then)
 
 
@@ -82,11 +82,11 @@ Source = tuple[int, int]
 
 @dataclass(eq=False)
 class SolverUpdate:
-    """Update k of a cluster (Table 4), as Z3 sees it; times in ticks.
+    """Update k of a cluster (Table 4) for Z3; times in ticks.
 
-    ``departure`` is D of the newest slot the cluster has opened by then, ``newest`` A of its newest update
-    the engine took, ``received`` A of the newest that had left before that slot, ``free`` when the output
-    has sent all that is ahead, and ``done`` when it has sent all up to and including this.
+    ``departure`` is D of the newest slot that the cluster has opened by then, ``newest`` A of its newest
+    update that the engine took, ``received`` A of the newest update that had left before that slot, ``free``
+    the time at which the output has sent all updates ahead, and ``done`` when it has also sent this one.
     """
 
     cluster: int
@@ -116,7 +116,7 @@ class Arrivals:
     """All updates of a system, by cluster in time order, with the constraints of the arrival model."""
 
     def __init__(self, system: System, arithmetic: Arithmetic, symmetry: tuple[int, ...]) -> None:
-        """``symmetry[u]`` equal for clusters that may be renamed into each other, else all different."""
+        """Create the arrivals; ``symmetry[u]`` is equal for clusters that may be renamed into each other."""
         self.system = system
         self.arithmetic = arithmetic
         self._symmetry = symmetry
@@ -128,11 +128,11 @@ class Arrivals:
 
     @property
     def updates(self) -> list[SolverUpdate]:
-        """All updates, by cluster."""
+        """The updates, by cluster."""
         return [update for flow in self.flows for update in flow]
 
     def taken_constraints(self) -> list[Bool]:
-        """Return the arrival model's constraints that arose since the last call."""
+        """Return the arrival model's constraints since the last call."""
         taken, self._constraints = self._constraints, []
         return taken
 
@@ -158,8 +158,8 @@ class Arrivals:
         return clauses + self._keep_flows_in_order()
 
     def _keep_flows_in_order(self) -> list[Bool]:
-        """Return an update that follows another one also follows that cluster's earlier ones, at one
-        instant too."""
+        """Return the law that an update after another one is also after that cluster's earlier updates, also
+        at one instant."""
         clauses = []
         for index, flow in enumerate(self.flows):
             cluster = self.system.clusters[index]
@@ -190,7 +190,7 @@ class Arrivals:
         return self._known[key]
 
     def _recall(self, one: Any, other: Any, offset: int) -> Bool:
-        """Return a relation requested before, either way round; False (no obstacle) without one."""
+        """Return a relation that was requested before, either way round; False (no obstacle) without one."""
         if (one, other, offset) in self._known:
             return self._known[one, other, offset]
         reverse = self._known.get((other, one, -offset))
@@ -255,7 +255,7 @@ class Arrivals:
         return flow
 
     def _arrange_twins(self) -> None:
-        """Clusters that differ in name only are numbered by their first phase: one of n! namings."""
+        """Order clusters that differ only in name by their first phase: one of n! namings."""
         last: dict[int, int] = {}
         for index, kind in enumerate(self._symmetry):
             if kind in last:
@@ -264,5 +264,5 @@ class Arrivals:
 
 
 def begin_at_zero(arrivals: Arrivals) -> Bool:
-    """Return some source's phase is 0: without feedback only time differences matter."""
+    """Return that some source's phase is 0: without feedback only time differences matter."""
     return any_of(*(phase == 0 for phase in arrivals.phases.values()))

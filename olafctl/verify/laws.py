@@ -15,10 +15,10 @@ from olafctl.verify.system import System, Transmission
 
 
 def longest_wait(system: System) -> int:
-    """ns that a slot waits at most, D - A.
+    """Return the most ns that a slot waits, D - A.
 
-    The smaller of two: F·p/C, as at most one update of each other cluster waits and one is being sent; and
-    the largest work that can gather within any τ after an idle instant beyond what is sent meanwhile,
+    It is the smaller of two: F·p/C, as at most one update of each other cluster waits and one is being sent;
+    and the largest work that can gather within any τ after an idle instant beyond the work sent meanwhile,
     max_τ Σ_u w_u·(⌊(τ + J_u)/P_u⌋ + 1)·p/C - τ - p/C, which is finite when the load is below one.
     """
     by_slots = len(system.clusters) * system.service
@@ -40,12 +40,12 @@ def longest_wait(system: System) -> int:
 
 
 def heard_in_turn(system: System) -> bool:
-    """Return whether every generated update is taken: nothing can be withheld or lost."""
+    """Return whether every generated update is taken: none can be withheld or lost."""
     return not system.controlled and system.capacity >= len(system.clusters)
 
 
 def _count_demand(system: System, span: int) -> int:
-    """Work, in ns, that can arrive within a closed interval of ``span`` ns."""
+    """Return the work, in ns, that can arrive within a closed interval of ``span`` ns."""
     updates = sum(
         cluster.workers * ((span + cluster.jitter) // cluster.period + 1) for cluster in system.clusters
     )
@@ -53,12 +53,12 @@ def _count_demand(system: System, span: int) -> int:
 
 
 NEVER = -1
-"""Freshness of a cluster before the engine has taken any of its updates."""
+"""The freshness of a cluster before the engine has taken any of its updates."""
 
 
 def law_of_freshness(update: SolverUpdate) -> list[Bool]:
-    """Return which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF
-    §6)."""
+    """Return the law of which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤
+    A(i+1)} (OLAF §6)."""
     taken = all_of(update.sent, z3.Not(update.lost))
     before = NEVER if update.previous is None else update.previous.newest
     left = NEVER if update.previous is None else update.previous.received
@@ -71,17 +71,17 @@ def law_of_freshness(update: SolverUpdate) -> list[Bool]:
 
 
 def has_peak(update: SolverUpdate) -> Bool:
-    """``update`` opens a slot and its cluster was heard of before, so Δ_p exists."""
+    """Return whether Δ_p exists: ``update`` opens a slot and its cluster was heard of before."""
     return False if update.previous is None else all_of(update.opens, update.received >= 0)
 
 
 def peak_age(update: SolverUpdate) -> Term:
-    """Δ_p(k) = D(k) - A(l), l the latest departed update before k (OLAF §6, §12.3)."""
+    """Return Δ_p(k) = D(k) - A(l), with l the latest departed update before k (OLAF §6, §12.3)."""
     return update.departure - update.received
 
 
 def final_age(update: SolverUpdate) -> Term:
-    """Return the age the cluster has when it generates ``update``: from 0 as long as nothing has left."""
+    """Return the cluster's age when it generates ``update``: from 0 as long as nothing has left."""
     previous = update.previous
     if previous is None:
         return update.arrival
@@ -90,7 +90,7 @@ def final_age(update: SolverUpdate) -> Term:
 
 
 def bounded_wait(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
-    """D ≤ A(k) + ``wait`` ticks (:func:`longest_wait`): spares the solver an induction."""
+    """Return D ≤ A(k) + ``wait`` ticks (:func:`longest_wait`), which saves the solver an induction."""
     service = system.service // system.tick
     return [
         update.departure <= update.arrival + wait,
@@ -99,12 +99,12 @@ def bounded_wait(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
 
 
 def bounded_age(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
-    """Return where every update is taken: Δ_p ≤ period + jitter + ``wait``, and ≥ period - jitter of one
+    """Return, where every update is taken, Δ_p ≤ period + jitter + ``wait``, and ≥ period - jitter of one
     worker.
 
     A slot opens after its predecessor left with the cluster's update before. The worker's own update before
-    is one period, give or take the jitter, older, and the cluster's is no older than that. What waits at a
-    generation leaves as a peak later, so that bound holds of the age too once the first update has left.
+    is one period older, plus or minus the jitter; the cluster's is no older. Updates that wait at a
+    generation leave as a peak later, so the bound holds for the age, too, once the first update has left.
     """
     cluster = system.clusters[update.cluster]
     low = (cluster.period - cluster.jitter) // system.tick if cluster.workers == 1 else 0
@@ -119,7 +119,7 @@ def bounded_age(update: SolverUpdate, wait: int, system: System) -> list[Bool]:
 def feedback_age(
     update: SolverUpdate, last_ack: Term, flow: Sequence[SolverUpdate], system: System
 ) -> list[Bool]:
-    """Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (OLAF §5, §12.2)."""
+    """Return Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (OLAF §5, §12.2)."""
     delay = system.ack_delay // system.tick
     at_least, one_of = [last_ack >= 0], [last_ack <= 0]
     for other in flow[: update.place]:
@@ -131,17 +131,17 @@ def feedback_age(
 
 
 def is_fresh(update: SolverUpdate, last_ack: Term, system: System) -> Bool:
-    """1{Δ_w(k) ≤ Δ_T} (OLAF §12.2, fifth law)."""
+    """Return 1{Δ_w(k) ≤ Δ_T} (OLAF §12.2, fifth law)."""
     return (update.arrival - last_ack) * system.tick <= system.threshold
 
 
 def is_certain(update: SolverUpdate, last_ack: Term, system: System) -> Bool:
-    """P_s(k) = 1 (OLAF §5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1 solved for Δ_w, which then also exceeds Δ_T."""
+    """Return P_s(k) = 1 (OLAF §5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1, solved for Δ_w, which exceeds Δ_T then."""
     return update.arrival - last_ack >= -(-system.certain_after // system.tick)
 
 
 def scaled_probability(update: SolverUpdate, last_ack: Term, system: System) -> tuple[int, Term]:
-    """(d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (OLAF §5)."""
+    """Return (d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (OLAF §5)."""
     steepness, count = system.steepness, len(system.clusters)
     whole = steepness.denominator * count
     late = (update.arrival - last_ack) * system.tick - system.threshold
@@ -151,7 +151,7 @@ def scaled_probability(update: SolverUpdate, last_ack: Term, system: System) -> 
 def law_of_decision(
     update: SolverUpdate, last_ack: Term, flow: Sequence[SolverUpdate], system: System
 ) -> list[Bool]:
-    """For all outcomes: sent where P_s = 1, free elsewhere (P_s is never 0, as Q_max ≥ 1)."""
+    """Return the law for all outcomes: sent where P_s = 1, free elsewhere (P_s is never 0, as Q_max ≥ 1)."""
     laws = [make_implication(is_certain(update, last_ack, system), update.sent)]
     if system.transmission is Transmission.BOUNDED and update.place >= system.patience:
         recent = flow[update.place - system.patience : update.place + 1]
@@ -162,7 +162,7 @@ def law_of_decision(
 def expected_decision(
     update: SolverUpdate, last_ack: Term, credit: Term, before: Term, system: System
 ) -> list[Bool]:
-    """Return the expected rate: credits of P_s add up, and a whole one sends (an error-free mean rate)."""
+    """Return the law of the expected rate: credits of P_s add up, and a whole credit sends (a mean rate)."""
     whole, scaled = scaled_probability(update, last_ack, system)
     base = system.slots * system.steepness.denominator
     gain = z3.If(is_fresh(update, last_ack, system), base, z3.If(scaled >= whole, whole, scaled))
@@ -173,22 +173,23 @@ def expected_decision(
 
 
 def departed_before(update: SolverUpdate) -> Bool:
-    """D(k-1) ≤ A(k): no update of its cluster waits when ``update`` arrives."""
+    """Return D(k-1) ≤ A(k): no update of its cluster waits when ``update`` arrives."""
     return True if update.previous is None else update.previous.departure <= update.arrival
 
 
 def single_slot(update: SolverUpdate, full: Bool) -> list[Bool]:
-    """At most one waiting update a cluster (OLAF §4): k opens a slot iff D(k-1) ≤ A(k), else it joins.
+    """Return that a cluster has at most one waiting update (OLAF §4): k opens a slot iff D(k-1) ≤ A(k).
 
-    Joined (replaced or aggregated), the earlier one never departs itself: the indicator
-    1{D(k) ≤ A(k+1)} of OLAF §12.2 is 0. A full queue drops what would open a slot (Algorithm 1, line 22).
+    Else it joins (replaces or is aggregated): the earlier update never departs itself, and the indicator
+    1{D(k) ≤ A(k+1)} of OLAF §12.2 is 0. A full queue drops an update that would open a slot (Algorithm 1,
+    line 22).
     """
     alone = all_of(update.sent, departed_before(update))
     return [update.opens == all_of(alone, negate(full)), update.lost == all_of(alone, full)]
 
 
 def law_of_departure(update: SolverUpdate, system: System) -> list[Bool]:
-    """D(k) = A(k) + T_Q(k) for a slot; a cluster's last D stands until it opens the next."""
+    """Return D(k) = A(k) + T_Q(k) for a slot; a cluster's last D stands until it opens the next slot."""
     wait = update.departure - update.arrival
     service = system.service // system.tick
     kept = negate(update.opens)
@@ -200,7 +201,7 @@ def law_of_departure(update: SolverUpdate, system: System) -> list[Bool]:
 
 
 def service_time(update: SolverUpdate) -> list[Bool]:
-    """T_Q(k): the time to send all that is ahead; departures are p/C apart (OLAF §12.2, third law).
+    """Return T_Q(k), the time to send all that is ahead; departures are p/C apart (OLAF §12.2, third law).
 
     ``free`` is when the output has sent all that is ahead, so D(k) = max(A(k), free).
     """
@@ -210,7 +211,7 @@ def service_time(update: SolverUpdate) -> list[Bool]:
 
 
 def output_free(update: SolverUpdate, ahead: Iterable[tuple[Bool, SolverUpdate]]) -> list[Bool]:
-    """``free``: the largest ``done`` of the updates that precede ``update``, 0 if none does."""
+    """Return that ``free`` is the largest ``done`` of the updates that precede ``update``, 0 if none does."""
     at_least = [update.free >= 0]
     one_of = [update.free <= 0]
     for precedes, other in ahead:
@@ -220,8 +221,8 @@ def output_free(update: SolverUpdate, ahead: Iterable[tuple[Bool, SolverUpdate]]
 
 
 def full_by_work(update: SolverUpdate, system: System) -> Bool:
-    """Return the queue is full: the output will be busy for more than ``capacity`` services.
+    """Return whether the queue is full: the output will be busy for more than ``capacity`` services.
 
-    Equivalent to counting slots, because departures of one busy period are exactly p/C apart.
+    This is equivalent to counting slots, because departures of one busy period are exactly p/C apart.
     """
     return update.free > update.arrival + system.capacity * (system.service // system.tick)

@@ -1,4 +1,4 @@
-"""The query for Z3, the laws and the negation of an objective, and a schedule from its model."""
+"""The query for Z3: the laws, the negation of an objective, and a schedule from its model."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -72,13 +72,14 @@ class Goal:
             self.constraints.append(any_of(*apart, *(mean.starved for mean in means)))
 
     def _too_old(self, flow: Sequence[SolverUpdate], bound: Fraction) -> Bool:
-        """Return some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
+        """Return that a Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: >
+        ⌊bound⌋)."""
         whole = int(bound)
         peaks = [all_of(has_peak(update), peak_age(update) > whole) for update in flow]
         return any_of(*peaks, final_age(flow[-1]) > whole)
 
     def _mean(self, flow: Sequence[SolverUpdate]) -> "Mean":
-        """avg Δ_p of a cluster over its peaks within the horizon."""
+        """Return avg Δ_p of a cluster over its peaks within the horizon."""
         name = flow[0].cluster
         total: Term = self._arithmetic.constant(0)
         for update in flow:
@@ -94,7 +95,7 @@ class Goal:
         return mean
 
     def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:
-        """Return the bounds of :func:`bounded_age` hold of the mean too: stated, not summed."""
+        """Return the bounds of :func:`bounded_age` for the mean, which are stated, not summed."""
         system, cluster = self._system, self._system.clusters[index]
         if not heard_in_turn(system):
             return []
@@ -109,7 +110,7 @@ class Goal:
 
 
 class Mean:
-    """total / count, with the count of ``flags`` case by case, so that everything stays linear."""
+    """A mean total / count, with the count of ``flags`` case by case, so that everything stays linear."""
 
     def __init__(self, arithmetic: Arithmetic, name: str, total: Term, flags: Sequence[Bool]) -> None:
         self.starved = negate(any_of(*flags))
@@ -121,11 +122,11 @@ class Mean:
         ]
 
     def above(self, bound: Fraction) -> Bool:
-        """avg Δ_p > bound."""
+        """Return avg Δ_p > bound."""
         return all_of(z3.Not(self.starved), self.value > _make_rational(bound))
 
     def apart(self, other: "Mean", bound: Fraction) -> Bool:
-        """avg Δ_p of this minus that of ``other`` > bound."""
+        """Return avg Δ_p of this minus that of ``other`` > bound."""
         return all_of(
             z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _make_rational(bound)
         )
@@ -140,9 +141,9 @@ def _make_rational(value: Fraction) -> Term:
 
 
 class Query:
-    """Satisfied by exactly the schedules of one horizon that violate the objective.
+    """A query that exactly the schedules of one horizon that violate the objective satisfy.
 
-    First without the engine: the arrivals, the stated bounds and the goal. Where those already contradict
+    It begins without the engine: the arrivals, the stated bounds and the goal. Where these already contradict
     each other the laws need not be searched; :meth:`complete` adds them.
     """
 
@@ -193,11 +194,11 @@ class Query:
 
     @property
     def _can_fill(self) -> bool:
-        """Whether a queue can be full at all: F clusters hold at most F waiting and one leaving update."""
+        """Return whether a queue can be full: F clusters have at most F waiting updates and one leaving."""
         return self.system.capacity < len(self.system.clusters)
 
     def _control(self, flow: Sequence[SolverUpdate]) -> Iterator[Bool]:
-        """Transmission control of one cluster (OLAF §5)."""
+        """Yield the laws of one cluster's transmission control (OLAF §5)."""
         credit = self.arithmetic.constant(0)
         for update in flow:
             name = f"{update.cluster} {update.place}"
@@ -234,7 +235,7 @@ class Query:
 
 
 def _cluster_kinds(system: System, inside: set[int]) -> tuple[int, ...]:
-    """Return a number a cluster, the same for clusters that differ in name only."""
+    """Return a number for each cluster, the same for clusters that differ only in name."""
     traits = [
         (cluster.period, cluster.phase, cluster.workers, cluster.jitter, index in inside)
         for index, cluster in enumerate(system.clusters)
@@ -250,7 +251,7 @@ def _is_shiftable(system: System, objective: Objective) -> bool:
 
 
 class Witness:
-    """A satisfying model: its schedule (None when a time falls between ticks), and what Z3 makes of it."""
+    """A satisfying model: its schedule (None when a time falls between ticks), and Z3's values in it."""
 
     def __init__(self, query: Query, model: Any) -> None:
         self._query, self._model = query, model
@@ -258,7 +259,7 @@ class Witness:
         self.schedule = self._schedule()
 
     def outcome(self) -> ScheduleOutcome:
-        """Peaks, final ages and losses as the model has them, in ns."""
+        """The model's peaks, final ages and losses, in ns."""
         peaks: list[list[int]] = []
         for flow in self._query.arrivals.flows:
             held = [update for update in flow if self._holds(has_peak(update))]

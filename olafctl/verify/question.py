@@ -1,4 +1,4 @@
-"""An operator's question: what sends, how often, and what is to hold of every schedule."""
+"""An operator's question: which clusters send, how often, and the objective for every schedule."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from olafswitch.errors import BadInput, Problem
 
 @dataclass(frozen=True)
 class ScheduleOutcome:
-    """What one schedule came to, per cluster index: peaks and final age in ns, and updates lost."""
+    """The outcome of one schedule, by cluster index: peaks and final age in ns, and updates lost."""
 
     peaks: Sequence[Sequence[int]]
     final_age: Sequence[int]
@@ -25,7 +25,7 @@ class ScheduleOutcome:
 
 @dataclass(frozen=True)
 class Violation:
-    """How far an outcome misses an objective, and where; ``excess`` None: starved."""
+    """The excess of an outcome over an objective, and its place; ``excess`` None: starved."""
 
     excess: Fraction | None
     clusters: tuple[int, ...]
@@ -64,8 +64,8 @@ def find_violation(
 
 
 def find_scope(system: System, objective: Objective) -> dict[int, str]:
-    """Return the clusters an objective covers, by index. Raises BadInput when it names an unknown one, or
-    one whose age has no peak within the horizon."""
+    """Return the clusters that an objective covers, by index. Raises BadInput when it names an unknown
+    cluster, or one whose age has no peak within the horizon."""
     if not objective.clusters:
         chosen = {index: cluster.name for index, cluster in enumerate(system.clusters)}
     else:
@@ -86,18 +86,18 @@ def _violation_beyond(
 
 
 _CYCLE = 10**9 // CLOCK_HZ
-"""ns."""
+"""The length of a clock cycle in ns."""
 
 
 def parse_clusters(texts: Iterable[str], tick: int) -> tuple[ClusterFlow, ...]:
-    """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, separated by ``;``. Raises BadInput."""
+    """Parse ``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms;…``. Raises BadInput."""
     return tuple(
         _parse_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip()
     )
 
 
 def parse_transmission(text: str) -> tuple[Transmission, int]:
-    """``always``, ``any``, ``bounded:3``, ``expected``: the treatment and its patience. Raises BadInput."""
+    """Parse ``always``, ``any``, ``bounded:3`` or ``expected`` (and its patience). Raises BadInput."""
     kind, _, patience = text.partition(":")
     known = ", ".join(
         [*(kind.value for kind in Transmission if kind is not Transmission.BOUNDED), "bounded:N"]
@@ -108,8 +108,7 @@ def parse_transmission(text: str) -> tuple[Transmission, int]:
 
 
 def clusters_of_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[ClusterFlow, ...]:
-    """Return the clusters of a testbed with their workers, each update period from ``100ms`` or
-    ``name=300ms``.
+    """Return the clusters of a testbed with their workers; update periods are ``100ms`` or ``name=300ms``.
 
     Raises BadInput for a cluster whose updates the laws do not describe: sent in rounds or in segments.
     """
@@ -164,7 +163,7 @@ def _check_described(testbed: Testbed) -> None:
 
 
 def service_of(testbed: Testbed, frame_bytes: int | None) -> int:
-    """p/C in ns, rounded up: a frame (by default one that fills a slot) at the engine's output rate."""
+    """Return p/C in ns, rounded up: a frame (by default, that fills a slot) at the engine's output rate."""
     size = frame_bytes or testbed.root.beats * BEAT_BYTES
     rate = testbed.root.output_rate
     if rate is None:
@@ -214,7 +213,7 @@ def read_question(
     tick: str,
 ) -> tuple[System, Objective]:
     """Return the system and the objective of the options, whose times are text with their units and None
-    where left out; without a ``testbed`` ``clusters`` say what sends. Raises BadInput, also where the
+    where left out; without a ``testbed``, ``clusters`` describe the senders. Raises BadInput, also where the
     objective names none."""
     if bool(testbed) == bool(clusters):
         raise BadInput(Problem("name a testbed or give --clusters", remedy="one of the two"))

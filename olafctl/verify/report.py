@@ -19,11 +19,11 @@ from olafctl.verify.system import ClusterFlow, Slope, SlotFreed, System, Transmi
 from olafctl.verify.verdict import Counterexample, Search, SearchParameter, Verdict, VerdictAnswer
 
 _NAMED = 3
-"""Clusters alike that are named one by one."""
+"""The number of similar clusters that are named one by one."""
 
 
 def list_assumptions(system: System) -> Iterator[str]:
-    """Yield what a verdict on ``system`` takes for granted, a line each."""
+    """Yield the assumptions of a verdict on ``system``, a line each."""
     total = sum(system.generations)
     yield (
         f"horizon: {system.updates} updates of a worker of the fastest cluster, {total} in all;"
@@ -51,7 +51,7 @@ def list_assumptions(system: System) -> Iterator[str]:
 
 
 def _group_alike(clusters: Sequence[ClusterFlow]) -> Iterator[tuple[ClusterFlow, str]]:
-    """Yield one cluster of each kind, with the names of all that differ from it in name only."""
+    """Yield one cluster of each kind, with the names of all that differ from it only in name."""
     kinds: dict[ClusterFlow, list[str]] = {}
     for cluster in clusters:
         kinds.setdefault(replace(cluster, name=""), []).append(cluster.name)
@@ -89,7 +89,7 @@ def _describe_control(system: System) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Cause:
-    """What violates the objective, and the options that ask the next useful question."""
+    """The cause of a violation, and the options of the next useful question."""
 
     what: str
     remedy: str
@@ -174,8 +174,8 @@ COLUMNS = ("A(k)", "cluster", "worker", "seq", "what", "D(k)", "Δ_p", "ACK_Q")
 
 
 def summarize_verdict(verdict: Verdict) -> Iterator[str]:
-    """Yield the answer and the assumptions; for a reject also the violation, its cause, and what to ask
-    next."""
+    """Yield the answer and the assumptions; for a reject also the violation, its cause, and the next
+    question."""
     objective, found = verdict.objective, verdict.counterexample
     yield f"{verdict.answer}: {objective} ({verdict.seconds:.2f} s)"
     if found:
@@ -207,8 +207,7 @@ def describe_ranges(search: Search, parameter: SearchParameter, system: System) 
 
 
 def make_rows(schedule: UpdateSchedule, run: SimulationRun) -> list[tuple[str, ...]]:
-    """Return the schedule as a table with the columns COLUMNS; D, Δ_p, ACK_Q stand with a slot's first
-    update."""
+    """Return the schedule as a table with the columns COLUMNS; a slot's first update has D, Δ_p and ACK_Q."""
     departures = {(departure.cluster, departure.opened): departure for departure in run.departures}
     table: list[tuple[str, ...]] = []
     for update, disposition in zip(schedule.updates, run.dispositions, strict=True):
@@ -230,7 +229,7 @@ def make_rows(schedule: UpdateSchedule, run: SimulationRun) -> list[tuple[str, .
 
 
 def outcome_lines(schedule: UpdateSchedule, run: SimulationRun) -> Iterator[str]:
-    """Mean and largest peak age, and losses, a line a cluster."""
+    """Yield mean and largest peak age, and losses, a line a cluster."""
     for index, cluster in enumerate(schedule.system.clusters):
         peaks = run.outcome.peaks[index]
         ages = "no peak"

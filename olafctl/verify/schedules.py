@@ -1,4 +1,4 @@
-"""Schedules to run through the discrete-event model: every one of a small system, and likely violations."""
+"""Schedules for the discrete-event model: every schedule of a small system, and likely violations."""
 
 import math
 import random
@@ -12,10 +12,10 @@ from olafctl.verify.simulation import GeneratedUpdate, Simulation, UpdateSchedul
 from olafctl.verify.system import System
 
 Source = tuple[int, int]
-"""(cluster, worker)."""
+"""A source (cluster, worker)."""
 
 Flow = tuple[tuple[int, Source, int], ...]
-"""A cluster's (time, source, seq), in time order."""
+"""A cluster's arrivals (time, source, seq), in time order."""
 
 First = frozenset[tuple[Source, Source]]
 """Pairs of sources that met at one instant: the former is first, then and whenever they meet again."""
@@ -23,7 +23,7 @@ First = frozenset[tuple[Source, Source]]
 
 @dataclass(frozen=True)
 class Enumeration:
-    """How many schedules were run, all of them or not, and the worst violation (None: none violates)."""
+    """The number of schedules that were run, whether these are all, and the worst violation (None: none)."""
 
     schedules: int
     complete: bool
@@ -48,13 +48,13 @@ def enumerate_all(system: System, objective: Objective, deadline: float = math.i
 
 
 def every_schedule(system: System) -> Iterator[tuple[tuple[GeneratedUpdate, ...], ScheduleOutcome]]:
-    """Yield each schedule of ``system`` with what it comes to."""
+    """Yield each schedule of ``system`` with its outcome."""
     for flows in _all_flows(system, 0):
         yield from _run_flows(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
 
 
 def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
-    """Yield each combination of the arrivals of the clusters from ``index`` on; nothing is kept, so that
+    """Yield each combination of the arrivals of the clusters from ``index`` on; nothing is stored, so that
     even a hopeless enumeration starts at once and can be stopped."""
     if index == len(system.clusters):
         yield ()
@@ -80,7 +80,7 @@ def _list_arrivals(system: System, index: int) -> Iterator[Flow]:
             if tuple(sorted(times)) != times or times in seen:
                 continue
             if cluster.jitter:
-                seen.add(times)  # another phase with other lateness comes to the same times
+                seen.add(times)  # another phase with other lateness gives the same times
             yield tuple(
                 (time, (index, place % cluster.workers), place // cluster.workers)
                 for place, time in enumerate(times)
@@ -88,7 +88,7 @@ def _list_arrivals(system: System, index: int) -> Iterator[Flow]:
 
 
 def _ascending_values(grid: range, count: int) -> Iterator[tuple[int, ...]]:
-    """``count`` values of ``grid``, none below the one before."""
+    """Yield ``count`` values of ``grid``, in every combination that never falls."""
     if count == 0:
         yield ()
         return
@@ -98,7 +98,7 @@ def _ascending_values(grid: range, count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _all_values(grid: range, count: int) -> Iterator[tuple[int, ...]]:
-    """``count`` values of ``grid``, independently."""
+    """Yield ``count`` values of ``grid``, in every combination."""
     if count == 0:
         yield ()
         return
@@ -114,7 +114,7 @@ def _run_flows(
     first: First,
     done: tuple[GeneratedUpdate, ...],
 ) -> Iterator[tuple[tuple[GeneratedUpdate, ...], ScheduleOutcome]]:
-    """Continue from ``state``: of the updates that come next, each may, and each decision."""
+    """Continue from ``state`` with each of the possible next updates and with each decision."""
     heads = {
         index: flow[place]
         for index, (flow, place) in enumerate(zip(flows, places, strict=True))
@@ -146,13 +146,13 @@ def _is_worse(one: Violation, other: Violation) -> bool:
 
 
 Decide = Callable[[int, tuple[bool, ...]], bool]
-"""From the cluster and what its worker may do to what it does."""
+"""From the cluster and the worker's options to its decision."""
 
 _SAMPLES = 24
 
 
 def guess_schedules(system: System) -> Iterator[UpdateSchedule]:
-    """Lawful schedules: everyone at once, one service apart, and a few at random (the same each time)."""
+    """Yield lawful schedules: everyone at once, one service apart, and a few at random (always the same)."""
     chance = random.Random(0)
     sources = [
         (index, worker) for index, cluster in enumerate(system.clusters) for worker in range(cluster.workers)
@@ -169,12 +169,12 @@ def guess_schedules(system: System) -> Iterator[UpdateSchedule]:
 
 
 def _phases_together(system: System, sources: list[Source]) -> dict[Source, int]:
-    """Return each as early as it may: at 0, all of them, where phases are free."""
+    """Return the earliest phase of each source: 0 where phases are free."""
     return {source: system.clusters[source[0]].phase[0] for source in sources}
 
 
 def _phases_apart(system: System, order: list[Source]) -> dict[Source, int]:
-    """Return one p/C after the other, as long as the phase allows."""
+    """Return phases that are p/C apart, as far as each phase allows."""
     phases = {}
     for place, (index, worker) in enumerate(order):
         low, high = system.clusters[index].phase
@@ -191,7 +191,7 @@ def _phases_anywhere(system: System, sources: list[Source], chance: random.Rando
 
 
 def _guess_decisions(system: System, chance: random.Random) -> tuple[Decide, ...]:
-    """Always send; under control also withhold: whenever they may, the first cluster only, at random."""
+    """Return decisions: always send; under control also withhold, always, in the first cluster, at random."""
     if not system.controlled:
         return (lambda _, allowed: allowed[0],)
     return (
@@ -205,7 +205,7 @@ def _guess_decisions(system: System, chance: random.Random) -> tuple[Decide, ...
 def _make_schedule(
     system: System, phases: dict[Source, int], order: list[Source], decide: Decide
 ) -> UpdateSchedule:
-    """Return all updates exactly in time, those that meet in the order given, decided one by one."""
+    """Return all updates exactly in time, those that meet in the given order, decided one by one."""
     rank = {source: place for place, source in enumerate(order)}
     events = sorted(
         (phase + seq * system.clusters[index].period, rank[index, worker], index, worker, seq)

@@ -19,7 +19,7 @@ FORMAT = "olaf-schedule/1"
 
 @dataclass(frozen=True)
 class GeneratedUpdate:
-    """One generated update; ``time`` is A(k), its arrival at the engine if sent, and its generation."""
+    """One generated update; ``time`` is A(k), its generation and, if sent, its arrival at the engine."""
 
     time: int
     cluster: int
@@ -30,14 +30,14 @@ class GeneratedUpdate:
 
 @dataclass(frozen=True)
 class UpdateSchedule:
-    """All updates of a system within the horizon, in the order they reach the engine."""
+    """All updates of a system within the horizon, in the order in which they reach the engine."""
 
     system: System
     updates: tuple[GeneratedUpdate, ...]
 
 
 def save_schedule(schedule: UpdateSchedule, objective: str, path: Path) -> None:
-    """Write ``schedule`` as the module describes. Raises BadInput when the file cannot be written."""
+    """Write ``schedule`` as JSON. Raises BadInput when the file cannot be written."""
     document = {
         "format": FORMAT,
         "system": asdict(schedule.system),
@@ -76,7 +76,7 @@ def load_schedule(path: Path) -> UpdateSchedule:
 
 
 def update_row(update: GeneratedUpdate) -> dict[str, int]:
-    """Return an update as the module describes."""
+    """Return an update as a row of the saved schedule."""
     return {
         "time_ns": update.time,
         "cluster": update.cluster,
@@ -99,12 +99,12 @@ def _parse_system(fields: dict[str, Any]) -> System:
 
 
 class Disposition(StrEnum):
-    """What becomes of a generated update."""
+    """The fate of a generated update."""
 
     WITHHELD = "withheld"
     WAITS = "waits"
     JOINS = "joins"
-    """Replaces or is aggregated with its cluster's waiting update."""
+    """It replaces, or is aggregated with, its cluster's waiting update."""
     LOST = "lost"
 
 
@@ -128,7 +128,7 @@ class _Slot:
 
 @dataclass(slots=True)
 class Simulation:
-    """The state between two updates. Offer updates in time order, then :meth:`finish`."""
+    """The state between two updates. Offer updates in time order, then call :meth:`finish`."""
 
     system: System
     waiting: list[_Slot] = field(default_factory=list)
@@ -150,7 +150,7 @@ class Simulation:
             self.credit = [Fraction(0)] * count
 
     def copy(self) -> "Simulation":
-        """Return an independent state to continue from."""
+        """Return an independent copy of the state."""
         return Simulation(
             self.system,
             [_Slot(slot.cluster, slot.opened, slot.newest) for slot in self.waiting],
@@ -165,7 +165,7 @@ class Simulation:
         )
 
     def choices(self, time: int, cluster: int) -> tuple[bool, ...]:
-        """Return what a worker of ``cluster`` may decide for an update generated at ``time``: send,
+        """Return the options of a worker of ``cluster`` for an update generated at ``time``: send,
         withhold."""
         self._depart(time)
         if not self.system.controlled:
@@ -183,11 +183,11 @@ class Simulation:
         return (True, False)
 
     def feedback_age(self, time: int, cluster: int) -> int:
-        """Δ̂ (OLAF §5): ns since the last ACK that reached the cluster by ``time``, one at 0 included."""
+        """Return Δ̂ (OLAF §5): ns since the cluster's last ACK by ``time``, with one at 0."""
         return time - max(ack for ack in self.acks[cluster] if ack <= time)
 
     def offer(self, time: int, cluster: int, sent: bool) -> Disposition:
-        """Return a worker generates an update at ``time`` and sends it or not; what becomes of it."""
+        """Offer an update that a worker generates at ``time`` and sends or not; return its fate."""
         self._depart(time)
         received = self.received[cluster]
         self.final_age[cluster] = time - (0 if received is None else received)
@@ -198,7 +198,7 @@ class Simulation:
         return self._arrive(time, cluster) if sent else Disposition.WITHHELD
 
     def finish(self) -> ScheduleOutcome:
-        """Let everything leave; what the schedule came to."""
+        """Let all updates leave, and return the outcome of the schedule."""
         while self.waiting:
             self._depart(max(self.busy_until, self.waiting[0].opened))
         peaks: list[list[int]] = [[] for _ in self.system.clusters]
@@ -239,7 +239,7 @@ class Simulation:
 @dataclass(frozen=True)
 class SimulationRun:
     """A simulated schedule: each update's disposition, the departures in order, the outcome, and the
-    decisions no worker could have taken."""
+    decisions that no worker could have taken."""
 
     dispositions: tuple[Disposition, ...]
     departures: tuple[Departure, ...]
@@ -264,7 +264,7 @@ Meeting = set[tuple[tuple[int, int], tuple[int, int]]]
 
 
 def continue_schedule(start: UpdateSchedule, system: System) -> UpdateSchedule:
-    """``start``, found for a shorter horizon, carried on to ``system``'s: in time, everything sent."""
+    """Return ``start``, of a shorter horizon, continued to ``system``'s: in time, with everything sent."""
     planned = {(update.cluster, update.worker, update.seq): update for update in start.updates}
     first = _find_meetings(start.updates)
     updates = list(start.updates)
@@ -290,7 +290,7 @@ def continue_schedule(start: UpdateSchedule, system: System) -> UpdateSchedule:
 
 
 def is_lawful(schedule: UpdateSchedule) -> bool:
-    """Return whether a schedule keeps to its system's arrival model, the order of meetings included."""
+    """Return whether a schedule keeps to its system's arrival model, and to its order of meetings."""
     system = schedule.system
     by_worker: dict[tuple[int, int], list[GeneratedUpdate]] = {}
     for update in schedule.updates:
@@ -310,7 +310,7 @@ def is_lawful(schedule: UpdateSchedule) -> bool:
 
 
 def _find_meetings(updates: Iterable[GeneratedUpdate]) -> Meeting:
-    """(first, second) for all sources of different clusters that reach the engine at one instant."""
+    """Return (first, second) for all sources of different clusters that reach the engine at one instant."""
     by_time: dict[int, list[GeneratedUpdate]] = {}
     for update in updates:
         by_time.setdefault(update.time, []).append(update)

@@ -12,10 +12,10 @@ SECOND = 1_000_000_000
 
 
 class Transmission(StrEnum):
-    """How a worker's probabilistic decision (OLAF §5) is treated."""
+    """The treatment of a worker's probabilistic decision (OLAF §5)."""
 
     ALWAYS = "always"
-    """Transmission control off: every update is sent."""
+    """Transmission control is off: every update is sent."""
     ANY = "any"
     """For all outcomes: wherever 0 < P_s < 1 the worker may send or withhold; at P_s = 1 it sends."""
     BOUNDED = "bounded"
@@ -33,21 +33,21 @@ class Slope(StrEnum):
 
 
 class SlotFreed(StrEnum):
-    """When a slot takes another update."""
+    """The time from which on a slot takes another update."""
 
     SENT = "sent"
-    """Once its update is sent out (OLAF §4), p/C after its departure began: the link is the bottleneck."""
+    """Once its update is sent (OLAF §4), p/C after its departure began: the link is the bottleneck."""
     DEPARTURE = "departure"
     """At D(k): the Q of OLAF §12.3 counts D > A only, and so does an engine whose rate limiter is the
-    bottleneck, which reads a frame out at once and then holds back the next."""
+    bottleneck, which reads a frame at once and then delays the next."""
 
 
 @dataclass(frozen=True)
 class ClusterFlow:
     """A flow: ``workers`` that each generate an update every ``period`` ns.
 
-    The first of each lies anywhere in ``phase`` (inclusive; within one period), and each update is late
-    by anything in [0, jitter], independently.
+    Each worker's first update lies anywhere in ``phase`` (inclusive; within one period), and each update is
+    late by any value in [0, jitter], independently.
     """
 
     name: str
@@ -59,21 +59,21 @@ class ClusterFlow:
 
 @dataclass(frozen=True)
 class System:
-    """The whole: times in ns. ``tick`` is the grain of the free phases and jitters."""
+    """The whole system: times in ns. ``tick`` is the grain of the free phases and jitters."""
 
     clusters: tuple[ClusterFlow, ...]
     service: int
-    """p/C: from one departure to the next."""
+    """p/C: the time from one departure to the next."""
     slots: int
     """Q_max."""
     updates: int
-    """The horizon: updates of a worker of the fastest cluster; others stop at the same time."""
+    """The horizon in updates of a worker of the fastest cluster; other workers stop at the same time."""
     transmission: Transmission = Transmission.ALWAYS
     threshold: int = 400_000_000
     """Δ_T."""
     slope: Slope = Slope.URGENT
     ack_delay: int = 0
-    """R: from D(k) to the reception of its ACK at the workers."""
+    """R: the time from D(k) to the reception of its ACK at the workers."""
     patience: int = 0
     """B of Transmission.BOUNDED."""
     slot_freed: SlotFreed = SlotFreed.DEPARTURE
@@ -86,20 +86,20 @@ class System:
 
     @property
     def rounds(self) -> tuple[int, ...]:
-        """How many updates a worker of each cluster generates within the horizon."""
+        """The number of updates that a worker of each cluster generates within the horizon."""
         end = self.updates * min(cluster.period for cluster in self.clusters)
         return tuple(-(-end // cluster.period) for cluster in self.clusters)
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """How many updates each cluster generates within the horizon."""
+        """The number of updates that each cluster generates within the horizon."""
         return tuple(
             count * cluster.workers for count, cluster in zip(self.rounds, self.clusters, strict=True)
         )
 
     @property
     def horizon(self) -> int:
-        """When the last update may be generated, ns, jitter left out."""
+        """The ns at which the last update may be generated, without jitter."""
         return max(
             cluster.phase[1] + (rounds - 1) * cluster.period
             for cluster, rounds in zip(self.clusters, self.rounds, strict=True)
@@ -107,29 +107,29 @@ class System:
 
     @property
     def load(self) -> float:
-        """The updates generated as a share of what the output can send; 1 keeps it just busy."""
+        """The generated updates as a share of the output's rate; 1 keeps it just busy."""
         return sum(cluster.workers * self.service / cluster.period for cluster in self.clusters)
 
     @property
     def controlled(self) -> bool:
-        """Whether workers hold back at all: transmission control is on and Q_max < N (OLAF §5)."""
+        """Whether workers withhold updates at all: transmission control is on and Q_max < N (OLAF §5)."""
         return self.transmission is not Transmission.ALWAYS and self.slots < len(self.clusters)
 
     @property
     def exact(self) -> bool:
-        """Whether every worker is exactly periodic; then two that meet once meet in one order each time."""
+        """Whether every worker is exactly periodic; then two that meet always meet in the same order."""
         return not any(cluster.jitter for cluster in self.clusters)
 
     @property
     def capacity(self) -> int:
-        """An update finds the queue full when the output stays busy for longer than this many services.
+        """The services for which the output may stay busy before an update finds the queue full.
 
         Departures of one busy period are p/C apart, so n occupied slots are n - 1 to n services of work.
         """
         return self.slots - 1 if self.slot_freed is SlotFreed.SENT else self.slots
 
     def probability(self, feedback_age: int) -> Fraction:
-        """P_s = min(Q_max/N + f, 1), f = v·max(Δ̂ - Δ_T, 0) at Δ̂ = ``feedback_age`` ns (OLAF §5)."""
+        """Return P_s = min(Q_max/N + f, 1), f = v·max(Δ̂ - Δ_T, 0) at Δ̂ = ``feedback_age`` ns (OLAF §5)."""
         if not self.controlled:
             return Fraction(1)
         late = max(feedback_age - self.threshold, 0)
@@ -142,7 +142,7 @@ class System:
 
     @property
     def steepness(self) -> Fraction:
-        """v per nanosecond."""
+        """The slope v per nanosecond."""
         if self.slope is Slope.URGENT:
             return Fraction(1, self.threshold)
         return Fraction(self.threshold, SECOND * SECOND)

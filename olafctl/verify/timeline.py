@@ -1,4 +1,4 @@
-"""A schedule as a timeline: the Age-of-Model of each cluster, and what became of its updates."""
+"""A schedule as a timeline: the Age-of-Model of each cluster, and the fates of its updates."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ _MARKS = {
 }
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _MOST_ROWS = 16
-"""Clusters drawn: a picture of more is too tall to read."""
+"""The number of clusters that are drawn: a picture of more is too tall to read."""
 
 
 def draw_timeline(schedule: UpdateSchedule, run: SimulationRun, title: str, path: Path) -> None:
-    """Write a PNG, SVG or PDF: a row a cluster, its Δ(t) over t, and below it its updates as marks.
+    """Write a PNG, SVG or PDF: a row for each cluster, its Δ(t) over t, and its updates as marks below.
 
-    Of more than 16 clusters the first ones. Raises BadInput for another kind of file, OlafError if it cannot
-    be written.
+    Of more than 16 clusters the first ones are drawn. Raises BadInput for another kind of file, OlafError if
+    it cannot be written.
     """
     clusters = schedule.system.clusters[:_MOST_ROWS]
     figure = plotting.new_figure(11, 1.6 + 1.7 * len(clusters))

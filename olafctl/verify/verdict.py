@@ -1,4 +1,4 @@
-"""Accept, reject with a schedule, or unknown: every answer is checked; and the values that are accepted."""
+"""Accept, reject with a schedule, or answer unknown: every answer is checked. Search the accepted values."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class VerdictAnswer(StrEnum):
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A schedule, what the discrete-event model makes of it, and by how much it violates the objective."""
+    """A schedule, its outcome in the discrete-event model, and the excess of its violation."""
 
     schedule: UpdateSchedule
     run: SimulationRun
@@ -57,9 +57,8 @@ def verify_objective(
 ) -> Verdict:
     """Return whether every schedule of ``system`` satisfies ``objective``, within ``timeout`` seconds.
 
-    Without ``guessing`` a violation is searched for at once, which takes longer.
-
-    Raises BadInput when the objective names an unknown cluster, MissingTool without Z3.
+    Without ``guessing`` a violation is searched for at once, which takes longer. Raises BadInput when the
+    objective names an unknown cluster, MissingTool without Z3.
     """
     find_scope(system, objective)
     begin = time.monotonic()
@@ -78,7 +77,7 @@ def verify_objective(
 def verify_exhaustively(system: System, objective: Objective, timeout: float) -> Verdict:
     """Return the second opinion alone: every schedule on the tick simulated, without the solver.
 
-    Unknown when ``timeout`` seconds do not suffice. Raises BadInput as :func:`verify`.
+    The answer is unknown when ``timeout`` s do not suffice. Raises BadInput as :func:`verify_objective`.
     """
     begin = time.monotonic()
     result = enumerate_all(system, objective, begin + timeout)
@@ -104,9 +103,9 @@ def _try_guesses(system: System, objective: Objective, deadline: float) -> Count
 def _try_short_horizons(
     system: System, objective: Objective, begin: float, timeout: float
 ) -> Counterexample | None:
-    """Look where a violation is cheap to find; what is found is carried on to the whole horizon.
+    """Search short horizons, where a violation is cheap to find, and continue it to the whole horizon.
 
-    Finding nothing says nothing: updates beyond the short horizon could have come in between.
+    Finding nothing proves nothing: updates beyond the short horizon could have come in between.
     """
     slowest = max(cluster.period for cluster in system.clusters)
     least = -(-2 * slowest // min(cluster.period for cluster in system.clusters))
@@ -143,7 +142,7 @@ def _ask_solver(
 def _ask_integers(
     system: System, objective: Objective, deadline: float, dense: Witness
 ) -> tuple[VerdictAnswer, Counterexample | None]:
-    """Return a schedule between ticks was found: look for one on them, first with the same events."""
+    """Search on the ticks for a schedule like ``dense``, found between them; first with the same events."""
     query = Query(system, objective, Numbers.INTEGER)
     query.complete()
     query.solver.push()
@@ -167,7 +166,7 @@ def _run_solver(query: Query, deadline: float) -> object:
 
 
 def _check_witness(witness: Witness, objective: Objective) -> Counterexample:
-    """Return the counterexample, if the discrete-event model sees in it exactly what the solver did."""
+    """Return the counterexample, if the discrete-event model finds in it exactly what the solver found."""
     assert witness.schedule is not None
     found = _examine_schedule(witness.schedule, objective)
     seen = None if found is None else [list(peaks) for peaks in found.run.outcome.peaks]
@@ -188,7 +187,7 @@ def _check_witness(witness: Witness, objective: Objective) -> Counterexample:
 
 
 def _examine_schedule(schedule: UpdateSchedule, objective: Objective) -> Counterexample | None:
-    """Run a schedule through the discrete-event model; None unless it is lawful and violates."""
+    """Run a schedule through the discrete-event model; return None unless it is lawful and violates."""
     run = simulate_schedule(schedule)
     if run.impossible or not is_lawful(schedule):
         return None
@@ -197,17 +196,17 @@ def _examine_schedule(schedule: UpdateSchedule, objective: Objective) -> Counter
 
 
 _STEPS = 8
-"""Equal steps of a threshold's range that are tried first."""
+"""The equal steps of a threshold's range that are tried first."""
 _DOUBLINGS = 4
-"""Rates are tried from 2**-4 to 2**4 times the given ones first."""
+"""The doublings of the rates that are tried first: 2**-4 to 2**4 times the given ones."""
 _HALVINGS = 4
-"""How often a gap between different answers is halved."""
+"""The number of times that a gap between different answers is halved."""
 
 
 @dataclass(frozen=True)
 class SearchParameter:
-    """A value that is varied: its name, the unit it is shown in and that unit's size, the first values tried,
-    and how a value changes a system."""
+    """A value that is varied: its name, the unit in which it is shown and that unit's size, the first values
+    tried, and how a value changes a system."""
 
     name: str
     unit: str
@@ -216,13 +215,13 @@ class SearchParameter:
     change: Callable[[System, Fraction], System]
 
     def shown(self, value: Fraction) -> float:
-        """``value`` in ``unit``."""
+        """Return ``value`` in ``unit``."""
         return float(value / self.size)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A value of the parameter, the system's, and the answer."""
+    """A value of the parameter, the system with it, and the answer."""
 
     value: Fraction
     answer: VerdictAnswer
@@ -230,16 +229,16 @@ class Tried:
 
 @dataclass(frozen=True)
 class Search:
-    """All values tried, ascending, and the accepted stretches of them (both ends accepted themselves).
+    """All values tried, ascending, and the accepted ranges of them (both ends accepted themselves).
 
-    Between two neighbouring values of a stretch nothing was proved.
+    Between two neighbouring values of a range nothing was proved.
     """
 
     tried: tuple[Tried, ...]
 
     @property
     def ranges(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """(lowest, highest) of each run of accepted neighbours."""
+        """The (lowest, highest) of each run of accepted neighbours."""
         found: list[tuple[Fraction, Fraction]] = []
         joined = False
         for tried in self.tried:
@@ -250,13 +249,13 @@ class Search:
 
 
 def rate_parameter() -> SearchParameter:
-    """Return all clusters' update rates, as a factor on the given ones."""
+    """Return the parameter of all clusters' update rates, as a factor on the given ones."""
     doublings = range(-_DOUBLINGS, _DOUBLINGS + 1)
     return SearchParameter("rate", "×", 1, tuple(Fraction(2) ** step for step in doublings), at_rate)
 
 
 def threshold_parameter(text: str) -> SearchParameter:
-    """Δ_T within a range such as ``50ms..800ms``. Raises BadInput."""
+    """Return the parameter Δ_T within a range such as ``50ms..800ms``. Raises BadInput."""
     low, _, high = text.partition("..")
     first, last = (read_time(end, "--threshold-range") for end in (low, high))
     if not 0 < first < last:
@@ -272,8 +271,7 @@ def find_accepted(
     timeout: float,
     progress: Callable[[Tried], None],
 ) -> Search:
-    """Return the values of ``parameter`` at which ``objective`` is accepted, each within ``timeout``
-    seconds."""
+    """Return the values of ``parameter`` at which ``objective`` is accepted, each within ``timeout`` s."""
 
     def ask(value: Fraction) -> VerdictAnswer:
         return verify_objective(parameter.change(system, value), objective, timeout).answer
@@ -306,7 +304,7 @@ def scan_values(
 
 
 def at_rate(system: System, factor: Fraction) -> System:
-    """``system`` with every update rate ``factor`` times as high; periods on the tick, never below one."""
+    """Return ``system`` with every update rate times ``factor``; periods stay on the tick, at least one."""
     tick = system.tick
     clusters = []
     for cluster in system.clusters:
@@ -319,5 +317,5 @@ def at_rate(system: System, factor: Fraction) -> System:
 
 
 def at_threshold(system: System, threshold: Fraction) -> System:
-    """``system`` with Δ_T = ``threshold`` ns, rounded."""
+    """Return ``system`` with Δ_T = ``threshold`` ns, rounded."""
     return replace(system, threshold=max(1, round(threshold)))

@@ -1,4 +1,4 @@
-"""The topology as SVG: workers on the left, what the root serves on the right, updates flow rightwards."""
+"""The topology as SVG: workers on the left, the root's hosts on the right, updates flow to the right."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from olafctl.testbed.graph.words import about_cable, describe_engine, describe_t
 
 _BOX = 190
 _GAP = 210
-"""Between columns: room for a link's two lines of rates."""
+"""The distance between columns: room for a link's two lines of rates."""
 _ROW = 64
 _NAME_LETTERS, _SMALL_LETTERS = 22, 30
-"""Names that fit a box."""
+"""The lengths of names that fit a box."""
 _MARGIN = 24
 _HEAD = 64
 _STYLE = """\
@@ -43,7 +43,7 @@ class _Place:
 
 
 def draw_svg(title: str, root: TreeNode, *, style: bool = True) -> str:
-    """Draw the tree, with the same as text in its description; without ``style`` the page that shows it has
+    """Return the tree as SVG, with its text in the description; without ``style`` the page that shows it has
     the rules."""
     depth, rows = _depth_of(root), max(_count_rows(root), len(root.sinks))
     columns = depth + 1 + bool(root.sinks)
@@ -70,13 +70,13 @@ def draw_svg(title: str, root: TreeNode, *, style: bool = True) -> str:
 
 
 def _depth_of(node: TreeNode) -> int:
-    """Columns to the left of an engine."""
+    """Return the number of columns to the left of an engine."""
     deepest = max((_depth_of(child) for child in node.children), default=0)
     return max(deepest + bool(node.children), 1 if node.sources else 0)
 
 
 def _count_rows(node: TreeNode) -> int:
-    """Rows that an engine and what is to its left need."""
+    """Return the number of rows of an engine and all to its left."""
     return max(sum(_count_rows(child) for child in node.children) + len(node.sources), 1)
 
 
@@ -85,7 +85,7 @@ def _draw_column(number: int) -> float:
 
 
 def _draw_engine(node: TreeNode, column: int, top: float) -> Iterator[str]:
-    """Yield an engine in ``column`` whose rows begin at ``top``, and everything to its left."""
+    """Yield the drawing of an engine in ``column`` whose rows begin at ``top``, and of all to its left."""
     place = _Place(_draw_column(column), top + _count_rows(node) * _ROW / 2)
     for child in node.children:
         assert child.cable is not None
@@ -110,7 +110,7 @@ def _draw_engine(node: TreeNode, column: int, top: float) -> Iterator[str]:
 
 
 def _draw_sinks(root: TreeNode, column: int, middle: float) -> Iterator[str]:
-    """Yield what is to the right of the root, around its middle."""
+    """Yield the drawing of all to the right of the root, around its middle."""
     place = _Place(_draw_column(column), middle)
     first = middle - (len(root.sinks) - 1) * _ROW / 2
     for row, port in enumerate(root.sinks):
@@ -145,7 +145,7 @@ def _draw_link(
     leftwards: str,
     full: bool = False,
 ) -> Iterator[str]:
-    """Yield a cable from a box at (x, y) to an engine; what flows is written on the box's own row, where
+    """Yield a cable from a box at (x, y) to an engine; the traffic is written on the box's own row, where the
     cables of one engine are apart."""
     bend = engine_x + (20 if x > engine_x else -20)
     yield f'<path class="link{" full" if full else ""}" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'

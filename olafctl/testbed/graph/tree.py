@@ -9,14 +9,14 @@ from olafctl.testbed.model import Port, Testbed, TestbedEngine, TestbedLink
 from olafctl.testbed.topology import Topology
 
 _NAMED = 3
-"""Hosts of a port that are named; the others are counted."""
+"""The hosts of a port that are named; further hosts are counted."""
 _FULL = 0.95
-"""Share of a rate from which on it counts as full: counters are read at slightly different times."""
+"""The share of a rate from which on it counts as full: counters are read at slightly different times."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What passes a port in a second, from the port's point of view."""
+    """The traffic of a port in a second, from the port's point of view."""
 
     frames_in: float
     bits_in: float
@@ -33,7 +33,7 @@ class Behind:
     workers: int
     rates: Rates | None
     unplugged: bool
-    """Whether its cable has no carrier."""
+    """Whether the port's cable has no carrier."""
 
 
 @dataclass(frozen=True)
@@ -43,36 +43,36 @@ class Cable:
     rate: int | None
     delay: int
     rates: Rates | None
-    """At the lower engine's port."""
+    """The rates at the lower engine's port."""
 
     @property
     def is_full(self) -> bool:
-        """Whether updates take all of it."""
+        """Whether updates fill the whole link."""
         return _fill_levels(self.rates.bits_out if self.rates else 0, self.rate)
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """An engine with what is below it (``sources``, ``children``) and, at the root, above it (``sinks``)."""
+    """An engine with the nodes below it (``sources``, ``children``) and the root's above it (``sinks``)."""
 
     name: str
     slots: int
     output_rate: int | None
     sources: tuple[Behind, ...]
-    """Front ports with workers, and of engines below the root all others."""
+    """The front ports with workers, and at engines below the root all other front ports."""
     sinks: tuple[Behind, ...]
     """The root's front ports without workers: parameter servers and other hosts."""
     children: tuple["TreeNode", ...]
     cable: Cable | None
-    """None at the root."""
+    """The link to the parent; None at the root."""
     occupancy: int | None = None
-    """Slots that hold updates; None where that is not known."""
+    """The slots that hold updates; None where this is not known."""
     away: bool = False
-    """Whether it should run and does not answer."""
+    """Whether the engine should run and does not answer."""
 
     @property
     def is_full(self) -> bool:
-        """Whether what leaves it takes all of its output rate."""
+        """Whether the engine's output fills its whole rate."""
         ports = [port.rates for port in self.sinks] if self.cable is None else [self.cable.rates]
         return _fill_levels(sum(rates.bits_out for rates in ports if rates), self.output_rate)
 
@@ -86,7 +86,7 @@ Counts = Mapping[int, Mapping[str, int]]
 
 
 def count_rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
-    """Return what passed each port a second between two readings."""
+    """Return the traffic of each port a second between two readings."""
     found = {}
     for number, counters in after.items():
         grown = {name: (value - before[number][name]) / seconds for name, value in counters.items()}
@@ -104,8 +104,8 @@ def make_tree(
 ) -> TreeNode:
     """Return the engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
-    ``occupancy`` is that of the engines that answer; None where none is expected to. ``carriers`` is as
-    :meth:`Running.stats` gives them.
+    ``occupancy`` is that of the engines that answer; None where none is expected to. ``carriers`` comes from
+    :meth:`Running.stats`.
     """
     topology = Topology(testbed)
     engines = {engine.name: engine for engine in testbed.engines}

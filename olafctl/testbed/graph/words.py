@@ -8,7 +8,7 @@ _UNITS = ("", "k", "M", "G", "T")
 
 
 def format_quantity(value: float, unit: str) -> str:
-    """``1.24 Gb/s``, ``870 b/s``: three digits."""
+    """Return a figure with three digits and a unit, as ``1.24 Gb/s`` or ``870 b/s``."""
     for prefix in _UNITS:
         if value < 999.5 or prefix == _UNITS[-1]:
             digits = f"{value:.0f}" if value >= 99.95 or value == 0 else f"{value:.3g}"
@@ -18,14 +18,14 @@ def format_quantity(value: float, unit: str) -> str:
 
 
 def describe_traffic(rates: Rates | None) -> tuple[str, str]:
-    """Return what goes into a port and what comes out of it; empty when that is not known."""
+    """Return the traffic into a port and out of it; empty when it is not known."""
     if rates is None:
         return "", ""
     return _describe_flow(rates.frames_in, rates.bits_in), _describe_flow(rates.frames_out, rates.bits_out)
 
 
 def describe_engine(node: TreeNode) -> str:
-    """Return an engine's queue."""
+    """Return an engine's queue in words."""
     if node.away:
         return "does not answer"
     used = "" if node.occupancy is None else f"{node.occupancy} of "
@@ -35,7 +35,7 @@ def describe_engine(node: TreeNode) -> str:
 
 
 def about_cable(cable: Cable) -> str:
-    """Return a link's rate and delay."""
+    """Return a link's rate and delay in words."""
     rate = "no limit" if cable.rate is None else format_quantity(cable.rate, "b/s")
     rate = f"full: {rate}" if cable.is_full else rate
     for unit, scale in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
@@ -45,7 +45,7 @@ def about_cable(cable: Cable) -> str:
 
 
 def draw_text(node: TreeNode) -> str:
-    """Return the tree in lines, the root and what is above it first."""
+    """Return the tree in lines, the root and the hosts above it first."""
     return "\n".join(_tree_lines(node))
 
 
