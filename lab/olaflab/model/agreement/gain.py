@@ -11,15 +11,16 @@ from olaf.policies import Plain
 from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.control.serving import parameter_server
-from olafctl.targets.interface import Running, TimedFrame, of_root
+from olafctl.targets.interface import Running, of_root
 from olafctl.targets.testbeds import load_testbed
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import BEATS
-from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olafctl.wire.layouts import BEAT_BYTES
 from olafctl.wire.modes import Mode
+from olaflab.model.agreement.twin import encode_trace
 from olaflab.model.gain import GainJob, QueueWay, Spread, compare_ways, make_scenario, spread_of_seeds
 from olaflab.model.run import run_simulation
-from olaflab.model.scenario import Scenario, Trace
+from olaflab.model.scenario import Trace
 from olaflab.segments import ages_of_oldest_segment
 from olaflab.training.cosim.medium import EngineMedium, address_of
 from olafswitch.errors import OlafError, Problem
@@ -96,84 +97,38 @@ clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, 
 
 def _compare_one(job: GainJob, way: QueueWay, bed: Testbed, running: Running, seed: int) -> ComparedArrivals:
     length = _ARRIVAL_INTERVALS * job.interval
-    planned = _plan_frames(job, length, seed)
-    predicted = run_simulation(_make_trace(job, way, planned), length, warm_up=length // 10)
-    arrivals = list(_send_order(planned, job, bed))
-    ages = _mean_ages(running, arrivals, job, bed, length)
-    measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
+    scenario = make_scenario(job, way, 0)
+    trace = _draw_trace(job, scenario.engines[0].name, length, seed)
+    predicted = run_simulation(replace(scenario, sources=(), trace=trace), length, warm_up=length // 10)
+    ages = _mean_ages(running, trace, job, bed, length)
+    measured = of_root(running.queues).read("dropped_full") / max(len(trace.time), 1)
     return ComparedArrivals(job, way, predicted.loss, measured, predicted.average_age, ages)
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """A frame that a worker sends."""
-
-    time: int
-    """ns."""
-    cluster: int
-    worker: int
-    turn: int
-    """Position of the update among its worker's."""
-    segment: int
-
-
-def _plan_frames(job: GainJob, length: int, seed: int) -> list[_Planned]:
-    """Every frame of every update, in order of time; an update's segments follow each other at once.
+def _draw_trace(job: GainJob, engine: str, length: int, seed: int) -> Trace:
+    """Draw every frame of every update, in order of time; an update's segments follow each other at once.
 
     Phases are random, and so is the segment that a worker's first update begins with; the next update begins
     with the next one, as the SDK does.
     """
     drawn = np.random.default_rng(seed)
-    frames = []
+    rows = []
     for cluster in range(job.clusters):
         for worker in range(job.workers):
             phase, first = int(drawn.integers(job.interval)), int(drawn.integers(job.segments))
             for turn, when in enumerate(range(phase, length + 1, job.interval)):
                 order = ((first + turn + place) % job.segments for place in range(job.segments))
-                frames += [_Planned(when, cluster, worker, turn, segment) for segment in order]
-    return sorted(frames, key=lambda each: (each.time, each.cluster, each.worker))
+                rows += [(when, cluster, worker, segment) for segment in order]
+    time, clusters, workers, segments = np.array(sorted(rows, key=lambda row: row[:3]), np.int64).T
+    return Trace(engine, time, clusters, workers, job.frame_bytes, segment=segments)
 
 
-def _make_trace(job: GainJob, way: QueueWay, planned: list[_Planned]) -> Scenario:
-    """The job's engine, in front of it exactly these frames."""
-    columns = {
-        name: np.array([getattr(each, name) for each in planned], np.int64)
-        for name in ("time", "cluster", "worker", "segment")
-    }
-    job_scenario = make_scenario(job, way, 0)
-    trace = Trace(job_scenario.engines[0].name, size=job.frame_bytes, **columns)
-    return replace(job_scenario, sources=(), trace=trace)
-
-
-def _send_order(planned: list[_Planned], job: GainJob, bed: Testbed) -> Iterator[TimedFrame]:
-    """The frames as a worker sends them."""
-    server = bed.parameter_servers[0]
-    gradient = np.ones(-(-job.values // job.segments), np.float32)
-    for each in planned:
-        worker = bed.clusters[each.cluster].workers[each.worker]
-        update = OlafFrame(
-            endpoint_of(worker),
-            endpoint_of(server),
-            FrameType.UPDATE,
-            0,
-            1,
-            each.turn,
-            1.0,
-            each.time,
-            gradient,
-            segment=each.segment,
-        )
-        yield TimedFrame(each.time, worker.port, update.encode())
-
-
-def _mean_ages(
-    running: Running, arrivals: list[TimedFrame], job: GainJob, bed: Testbed, length: int
-) -> float | None:
+def _mean_ages(running: Running, trace: Trace, job: GainJob, bed: Testbed, length: int) -> float | None:
     """ns: the mean over clusters of the average age of what reaches the parameter server."""
     cluster_of = {worker.ip: bed.cluster_of(worker).number for worker in bed.workers}
     received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
     with closing(running.virtual_time()) as engine:
-        for frame in arrivals:
+        for frame in encode_trace(bed, trace, endpoint_of(bed.parameter_servers[0])):
             engine.arrive(frame)
         for left in engine.advance(length).left:
             update = OlafFrame.decode(left.frame)

@@ -176,7 +176,7 @@ def _compare_updates(testbed: Testbed, running: Running, pick: random.Random, up
     clusters = {worker.ip: cluster.number for cluster in testbed.clusters for worker in cluster.workers}
     theirs = [
         (left.time, (clusters[update.source.ip], update.gen_time, update.count))
-        for left in running.replay(_encode_trace(testbed, trace, endpoint_of(server)))
+        for left in running.replay(encode_trace(testbed, trace, endpoint_of(server)))
         if left.port == server.port
         for update in (OlafFrame.decode(left.frame),)
     ]
@@ -206,7 +206,7 @@ def _compare_contributions(
     address = testbed.root.address
     assert address is not None
     to = Endpoint(default_mac(address), address, testbed.udp_port)
-    theirs = _replay_results(running, testbed, _encode_trace(testbed, trace, to))
+    theirs = _replay_results(running, testbed, encode_trace(testbed, trace, to))
     mine = defaultdict[int, list[Timed]](list)
     for at, cluster, index, born, count in _list_receptions(ours):
         mine[cluster].append((at, (index, born, count)))
@@ -373,7 +373,7 @@ def _write_round_settings(registers: Registers, testbed: Testbed, engine: Engine
     registers.write("accumulate_quota", engine.quota)
 
 
-def _encode_trace(testbed: Testbed, trace: Trace, to: Endpoint) -> Iterator[TimedFrame]:
+def encode_trace(testbed: Testbed, trace: Trace, to: Endpoint) -> Iterator[TimedFrame]:
     """Yield the frames of a trace, numbered by their rounds where it has any."""
     gradient = np.zeros((trace.size - GRADIENT_OFFSET) // 4, np.float32)
     nothing = np.zeros(len(trace.time), np.int64)
