@@ -57,7 +57,7 @@ def test_every_command_has_a_page() -> None:
         listed = {f"reference/{group.name}/{name}" for name in group.list_commands(Context(group))}
         assert {f"reference/{group.name}", *listed} <= set(pages)
     assert "## olafctl cluster create" in pages["reference/olafctl/cluster"]
-    assert "`--mode" in pages["reference/olafctl/cluster"]
+    assert "\n  --mode " in pages["reference/olafctl/cluster"]
 
 
 def test_every_public_class_of_the_sdk_has_a_page() -> None:
