@@ -112,7 +112,7 @@ def one_word_names(paths: Iterable[Path]) -> Counter[bool]:
 
 def main() -> None:
     """Check the folders that are named, or the whole tree."""
-    everything = [ROOT / name for name in ("switch", "sdk", "testkit", "lab", "tests")]
+    everything = [ROOT / name for name in ("switch", "olafctl", "sdk", "testkit", "lab", "tests")]
     chosen = [*find_sources([Path(name).resolve() for name in sys.argv[1:]] or everything)]
     inside = {str(path.relative_to(ROOT)) for path in chosen}
     faults = prose_faults(chosen)

@@ -259,7 +259,7 @@ class Witness:
         self.schedule = self._schedule()
 
     def outcome(self) -> ScheduleOutcome:
-        """The model's peaks, final ages and losses, in ns."""
+        """Return the model's peaks, final ages and losses, in ns."""
         peaks: list[list[int]] = []
         for flow in self._query.arrivals.flows:
             held = [update for update in flow if self._holds(has_peak(update))]
