@@ -1,8 +1,8 @@
 """The console and Python blocks of the pages, and the sessions of ``tests/sessions`` that run them.
 
 A session is a shell script. A line ``#: PAGE: FIRST`` in it stands for the commands of the page's block that
-begins so; ``#: PAGE: FIRST -> FILE`` writes the block into a file. Other lines say of the commands that begin
-so, from there on:
+begins with FIRST; ``#: PAGE: FIRST -> FILE`` writes the block into a file. Other lines describe the commands
+that begin with COMMAND, from there on:
 
 ``#exit 1: COMMAND``          it ends with this exit code
 ``#interrupt TEXT: COMMAND``  Ctrl-C ends it once it has printed this pattern, or what the page shows
@@ -34,16 +34,16 @@ VARIES = re.compile(r"[0-9a-f.]*[0-9][0-9a-f.]*")
 
 @dataclass(frozen=True)
 class Command:
-    """A command as a shell takes it, and what the page shows of its output."""
+    """A command as a shell takes it, and the output that the page shows."""
 
     text: str
     shown: str = ""
     code: int = 0
     until: str | None = None
-    """Ctrl-C ends it once it has printed this pattern."""
+    """The pattern of the output after which Ctrl-C ends the command."""
 
     def pattern(self, exact: bool) -> str:
-        """Return a pattern of what is shown: ``…`` is anything, and a number any number unless exact."""
+        """Return a pattern of the shown output: ``…`` is anything, and a number any number unless exact."""
         lines = []
         for line in self.shown.splitlines():
             words = re.split(r"(\s+|─+|…)", line.strip())
@@ -73,11 +73,11 @@ class PageBlock:
 
     @property
     def first(self) -> str:
-        """Its first line; with the page it names the block."""
+        """The block's first line; with the page it names the block."""
         return self.text.partition("\n")[0].removeprefix("$ ")
 
     def commands(self) -> list[Command]:
-        """Return what stands behind ``$``, with the text that a command reads; the rest is shown."""
+        """Return the commands behind ``$``, with the text that each reads; other lines are output."""
         found: list[Command] = []
         end = None
         for line in self.text.splitlines():
@@ -103,7 +103,7 @@ def read_blocks() -> list[PageBlock]:
 
 
 def find_block(page: str, first: str) -> PageBlock:
-    """Return the block of a page whose first line begins so."""
+    """Return the block of a page whose first line begins with ``first``."""
     found = [each for each in read_blocks() if each.page == page and each.first.startswith(first)]
     assert len(found) == 1, f"{page} has {len(found)} blocks that begin with {first!r}"
     return found[0]
@@ -131,7 +131,7 @@ class PageSession:
 
 
 def read_session(path: Path) -> PageSession:
-    """Return the blocks that a script runs, and its commands with theirs in their places."""
+    """Return the blocks that a script runs, and its commands with the blocks' in their places."""
     session = PageSession(path)
     rules: list[re.Match[str]] = []
     own = ""

@@ -27,7 +27,7 @@ class Tab:
             self.ask_browser(f"{domain}.enable")
 
     def ask_browser(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """What the browser answers. Raises RuntimeError where it refuses."""
+        """Return the browser's answer. Raises RuntimeError where it refuses."""
         self._asked += 1
         message = {"id": self._asked, "method": method, "params": parameters}
         if self._session:
@@ -40,12 +40,12 @@ class Tab:
         return dict(answer["result"])
 
     def show_in(self, width: int, height: int = 800) -> None:
-        """Make the window so wide: below 600 pixels it is a phone's."""
+        """Set the window's width: below 600 pixels it is a phone's."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1}
         self.ask_browser("Emulation.setDeviceMetricsOverride", **size, mobile=width < 600)
 
     def open_page(self, page: str, width: int, height: int = 800) -> None:
-        """Show a page in such a window, and wait until all of it is loaded."""
+        """Show a page in a window of this size, and wait until all of it is loaded."""
         self.show_in(width, height)
         self.events.clear()
         self.ask_browser("Page.navigate", url=page)
@@ -53,7 +53,7 @@ class Tab:
             self.events.append(self._read_message())
 
     def run_script(self, script: str) -> Any:
-        """The value of a script, of the one promised where it is a promise."""
+        """Return the value of a script, or of its promise where it returns one."""
         answer = self.ask_browser(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -61,7 +61,7 @@ class Tab:
         return answer["result"].get("value")
 
     def fetched_addresses(self) -> set[str]:
-        """Every address that was asked for since the page was opened."""
+        """Return every address that was requested since the page was opened."""
         return {
             event["params"]["request"]["url"]
             for event in self.events
@@ -69,7 +69,7 @@ class Tab:
         }
 
     def failed_requests(self) -> list[str]:
-        """What the page wrote to the console as errors, and what could not be loaded."""
+        """Return the errors that the page wrote to the console, and the requests that failed."""
         reported = []
         for event in self.events:
             if event.get("method") == "Runtime.exceptionThrown":
@@ -92,14 +92,14 @@ class Tab:
 
 @contextmanager
 def open_tab(profile: Path) -> Iterator[Tab]:
-    """A tab of a browser with a profile of its own; skips where there is no Chromium."""
+    """Yield a tab of a browser with its own profile; skip the test where there is no Chromium."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("needs chromium")
     commands, answers = os.pipe(), os.pipe()
     line = [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
             f"--user-data-dir={profile}", "--disable-dev-shm-usage"]  # fmt: skip
-    # The protocol's own file descriptors are 3 and 4; bash puts ours there.
+    # The protocol's own file descriptors are 3 and 4; bash moves ours there.
     moved = ["bash", "-c", f'exec "$@" 3<&{commands[0]} 4>&{answers[1]}', "bash", *line]
     with subprocess.Popen(
         moved, pass_fds=(commands[0], answers[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

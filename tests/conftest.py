@@ -1,4 +1,4 @@
-"""For all tests."""
+"""Settings and fixtures of all tests."""
 
 import os
 import signal
@@ -11,10 +11,10 @@ import pytest
 from olafctl.control.destroy import destroy_deployment
 from olafctl.control.store import Store, all_names, folder_of
 
-if find_spec("hypothesis"):  # an operator who runs the packet tests need not have it
+if find_spec("hypothesis"):  # an operator who runs the packet tests may lack it
     from hypothesis import settings
 
-    # How long an example takes says how busy the machine is.
+    # The duration of an example depends on how busy the machine is.
     settings.register_profile("olaf", deadline=None)
     settings.load_profile("olaf")
 
@@ -24,10 +24,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGHUP)
 
 @pytest.fixture(autouse=True, scope="session")
 def hearing_signals() -> Iterator[None]:
-    """What a test starts hears signals, also when the tests run in a shell's background or under nohup."""
+    """Let programs of a test hear signals, also when the tests run in a background or under nohup."""
     ignored = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
-        # A handler, unlike SIG_IGN, is not inherited by what is started.
+        # A started program does not inherit a handler, unlike SIG_IGN.
         signal.signal(number, lambda number, frame: None)
     yield
     for number in ignored:
@@ -36,7 +36,7 @@ def hearing_signals() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A state folder for all tests of a module."""
+    """Provide a state folder for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
         yield Path(os.environ["OLAF_STATE"])

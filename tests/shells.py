@@ -1,4 +1,4 @@
-"""Clients of other projects in environments of their own: of p4runtime-shell, that of ``olafctl shell``."""
+"""Clients of other projects in separate environments: p4runtime-shell in that of ``olafctl shell``."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from olafswitch.errors import OlafError
 
 
 def shell_python() -> Path:
-    """Its interpreter; skips the test where it cannot be installed."""
+    """Return the shell's interpreter; skip the test where it cannot be installed."""
     try:
         return environments.python(environments.SHELL, lambda step: None)
     except OlafError as error:
@@ -19,14 +19,14 @@ def shell_python() -> Path:
 
 
 def finsy_python() -> str:
-    """An interpreter with finsy; skips the test where none is named."""
+    """Return an interpreter with finsy; skip the test where none is named."""
     if "OLAF_FINSY_PYTHON" not in os.environ:
         pytest.skip("OLAF_FINSY_PYTHON names no interpreter with finsy")
     return os.environ["OLAF_FINSY_PYTHON"]
 
 
 def run_session(python: str | Path, module: str, *arguments: object) -> None:
-    """A session of such a client, a module below ``tests``, which must come to its end."""
+    """Run a session of a client, a module below ``tests``, which must come to its end."""
     command = [str(python), "-u", "-m", f"tests.{module}", *map(str, arguments)]
     home = Path(__file__).parents[1]
     result = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=180, check=False)

@@ -1,4 +1,4 @@
-"""Console and Python blocks of the pages run as they stand, in a session or another test, or say why not."""
+"""Console and Python blocks of the pages run unchanged, in a session or another test, or say why not."""
 
 import os
 import re
@@ -31,7 +31,7 @@ TESTS = {
         "sdk/tests/experience/test_document.py::test_four_actors_and_a_learner"
     ),
 }
-"""Blocks that another test runs, which has them from the page."""
+"""Blocks that another test reads from the page and runs."""
 REASONS = {
     (
         "docs/operations.md",
@@ -40,9 +40,9 @@ REASONS = {
     ("docs/p4-to-fpga.md", "python frames.py"): "its program is one of p4lang's tutorials",
     ("docs/testbeds.md", "olafctl capture"): "Wireshark opens a window",
 }
-"""Why nothing here can run a block."""
+"""The reasons why no test can run a block."""
 ALONE = 'mount -t tmpfs netns /run/netns && exec "$@"'
-"""Keeps the names of a session's namespaces apart from those of the machine."""
+"""A command that separates the names of a session's namespaces from those of the machine."""
 LOOP = 'set -m; while IFS= read -r -d "" -u {fd} text; do eval "$text"; printf "\\n%s %s\\n" "$MARK" $?; done'
 
 
@@ -64,7 +64,7 @@ def test_a_test_that_runs_blocks_has_them_from_the_page(name: str) -> None:
 
 
 class Shell:
-    """A shell in a folder, with a home and a network of its own, that is given one command at a time."""
+    """A shell in a folder, with its own home and network, that gets one command at a time."""
 
     def __init__(self, folder: Path, internet: bool) -> None:
         self._output = folder / "output"
@@ -101,7 +101,7 @@ class Shell:
         os.close(reader)
 
     def run_command(self, command: Command, exact: bool) -> None:
-        """Run it to its end and compare what it prints."""
+        """Run a command to its end and compare its output."""
         if command.until is None:
             self._send(command.text)
             printed, code = self._await_end()
@@ -128,7 +128,7 @@ class Shell:
         return text, int(code)
 
     def _await_text(self, pattern: str) -> str:
-        """Return what has been printed since the last call, to the end of this pattern."""
+        """Return the output since the last call, to the end of this pattern."""
         while True:
             printed = self._output.read_text(encoding="utf-8", errors="replace")[self._read :]
             if found := re.search(pattern, printed):
@@ -138,7 +138,7 @@ class Shell:
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End all that the session has left behind."""
+        """End all processes that the session has left."""
         self._kill_processes(but=self._process.pid)
         self._send("olafctl destroy --all")
         os.close(self._commands)
@@ -148,7 +148,7 @@ class Shell:
             subprocess.run(["ip", "netns", "del", self._network], check=True)
 
     def _kill_processes(self, but: int = 0) -> None:
-        """Kill what belongs to the shell's session, whatever group it is in."""
+        """Kill the processes of the shell's session, whatever group they are in."""
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(ProcessLookupError):
                 if os.getsid(pid := int(entry.name)) == self._process.pid and pid != but:
@@ -157,7 +157,7 @@ class Shell:
 
 @pytest.fixture
 def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
-    # Short, because of the UNIX sockets below it.
+    # Its path is short, because of the UNIX sockets below it.
     folder = Path(tempfile.mkdtemp(prefix="blocks-"))
     shell = Shell(folder, read_session(request.getfixturevalue("path")).internet)
     yield shell

@@ -1,4 +1,4 @@
-"""Each command, option, file and heading that a document names is there."""
+"""Each command, option, file and heading that a document names exists."""
 
 import re
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def _command_lines(page: Path) -> Iterator[tuple[str, str]]:
-    """The command, and what follows it, where a page shows one."""
+    """Yield each command that a page shows, and the words after it."""
     for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
         yield from COMMAND_LINE.findall(line)
 
 
 def _find_problem(command: click.Command, line: str) -> str | None:
-    """What in a command line does not exist; None when all of it does."""
+    """Return the part of a command line that does not exist; None when all of it does."""
     words = iter(line.partition(" -- ")[0].split())
     options = _command_options(command)
     for word in words:

@@ -1,4 +1,4 @@
-"""Environments of their own: what an operator reads, and what is left, when one cannot be installed."""
+"""Separate environments: the operator's error, and the remains, when one cannot be installed."""
 
 import os
 from pathlib import Path

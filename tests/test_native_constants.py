@@ -1,4 +1,4 @@
-"""Numbers that stand in Python and in C++, where neither is made from the other."""
+"""Numbers that stand in Python and in C++, where neither is made from the other, are equal."""
 
 import re
 from pathlib import Path

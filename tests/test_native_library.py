@@ -16,11 +16,11 @@ INTEGERS = {
     "size_t": (0, (1 << 64) - 1), **{f"uint{bits}_t": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)},
     **{f"int{bits}_t": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
 }  # fmt: skip
-"""C types, and the least and the greatest value of each."""
+"""C types, and the smallest and the largest value of each."""
 
 
 def test_random_arguments_and_results_arrive_whole(tmp_path: Path) -> None:
-    """What Python passes is compared with what C++ prints of it, and what comes back with what was passed."""
+    """Python's arguments are compared with what C++ prints, and C++'s results with what was passed."""
     try:
         compiler = cxx()
     except MissingTool as missing:

@@ -1,4 +1,5 @@
-"""Packages and rooms depend one way, as docs/architecture.md says; no circle of rooms and none of files."""
+"""Packages and rooms depend in one direction, as docs/architecture.md says; neither rooms nor files
+circle."""
 
 import re
 import sys
@@ -26,7 +27,7 @@ class Package:
     section: str
 
     def room_of(self, module: str) -> str:
-        """The room of a file; files of the package's top folder are the ground that all stand on."""
+        """Return the room of a file; files of the package's top folder are the ground of all rooms."""
         own, _, rest = module.partition(".")
         first = rest.partition(".")[0]
         return first if own == self.name and first and (self.folder / first).is_dir() else ""
@@ -51,15 +52,15 @@ KIT = Package("olaftest", ROOT / "testkit" / "olaftest", "## The rooms of olafte
 LABORATORY = Package("olaflab", ROOT / "lab" / "olaflab", "## The subjects of olaflab")
 SDK = Package("olaf", ROOT / "sdk" / "olaf", "## The rooms of the SDK")
 LAYERS = (SWITCH, PRODUCT, KIT, LABORATORY)
-"""Each may use those before it, and nothing of those behind it."""
+"""The packages; each may use those before it, and nothing of those after it."""
 PACKAGES = pytest.mark.parametrize("package", [*LAYERS, SDK], ids=lambda package: str(package.name))
 NAMES = [package.name for package in LAYERS]
 OF_THE_SWITCH = ("p4", "p4runtime", "ports")
-"""Folders of tests that import the switch only."""
+"""The test folders that import only the switch."""
 APART = ("lab", "cli", "plugins")
-"""Folders of tests that may use the whole laboratory: its own, and those of both command lines."""
+"""The test folders that may use the whole laboratory: its own, and those of both command lines."""
 TEST_LIBRARY = ("opennic",)
-"""What tests of a product still use of the laboratory: the simulated card."""
+"""The module of the laboratory that tests of a product still use: the simulated card."""
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaftest|olaflab)\b", re.MULTILINE)
 DOORS = {
     "torch": (
@@ -76,7 +77,7 @@ DOORS = {
     "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
     "zmq": ("olaf.experience.remote",),
 }
-"""Rooms and files of the SDK that may import what only they need."""
+"""The rooms and files of the SDK that may import packages that only they need."""
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +91,14 @@ def sdk() -> grimp.ImportGraph:
 
 
 def list_imports(graph: grimp.ImportGraph) -> Iterable[tuple[str, str]]:
-    """Every import, as (importer, imported) files."""
+    """Yield every import, as (importer, imported) files."""
     for importer in graph.modules:
         for imported in graph.find_modules_directly_imported_by(importer):
             yield importer, imported
 
 
 def list_includes(package: Package) -> Iterator[tuple[Path, Path]]:
-    """Every C++ file of a package, with each file of this repository that it includes by a path."""
+    """Yield every C++ file of a package, with each file of this repository that it includes by a path."""
     for path in sorted(package.folder.rglob("*")):
         if path.suffix in NATIVE:
             for name in INCLUDE.findall(path.read_text()):
@@ -109,24 +110,24 @@ def list_includes(package: Package) -> Iterator[tuple[Path, Path]]:
 
 
 def module_name(path: Path) -> str:
-    """A file as a dotted name, from its package on."""
+    """Return a file as a dotted name, beginning with its package."""
     base = next((each.folder.parent for each in LAYERS if path.is_relative_to(each.folder)), ROOT)
     return ".".join(path.relative_to(base).parts)
 
 
 def packages_above(package: Package) -> tuple[str, ...]:
-    """Packages that ``package`` may not use."""
+    """Return the packages that ``package`` may not use."""
     return tuple(NAMES if package is SDK else NAMES[NAMES.index(package.name) + 1 :])
 
 
 def list_uses(graph: grimp.ImportGraph, package: Package) -> Iterator[tuple[str, str]]:
-    """What uses what, in Python and in C++."""
+    """Yield each use of one file by another, in Python and in C++."""
     yield from list_imports(graph)
     yield from ((module_name(a), module_name(b)) for a, b in list_includes(package))
 
 
 def find_circle(edges: Iterable[tuple[str, str]]) -> list[str]:
-    """The members of one circle, or nothing."""
+    """Return the members of one circle, or nothing."""
     used: dict[str, set[str]] = defaultdict(set)
     for importer, imported in edges:
         used[importer].add(imported)
@@ -213,7 +214,7 @@ def test_the_ground_uses_no_room(graph: grimp.ImportGraph, package: Package) -> 
         and not package.room_of(a)
         and package.room_of(b)
         and not a.endswith("__main__")
-        and a != SDK.name  # what `import olaf` shows
+        and a != SDK.name  # `import olaf` shows this one
     ]
     assert ground == []
 

@@ -1,4 +1,4 @@
-"""What the suite says of its skips, and which fail it where everything is installed."""
+"""The suite's report of its skips, and the skips that fail it where everything is installed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""All that is native is compiled by ``$CXX``, whatever words it has, and a clear error names its absence."""
+"""``$CXX`` compiles all native code, whatever words it has, and a clear error names its absence."""
 
 import importlib
 from collections.abc import Callable

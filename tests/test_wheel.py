@@ -1,4 +1,4 @@
-"""What an installed wheel does, outside of any checkout: everything that a checkout does."""
+"""An installed wheel does everything that a checkout does, outside of any checkout."""
 
 import json
 import os
@@ -32,7 +32,7 @@ V1Switch(P(), Check(), In(), Out(), Check(), Write()) main;
 
 
 class Installed:
-    """An environment of its own with nothing in it but the wheel and what it asks for."""
+    """A separate environment with nothing in it but the wheel and its requirements."""
 
     def __init__(self, folder: Path, wheels: Path) -> None:
         self.folder = folder
@@ -44,27 +44,27 @@ class Installed:
             **kept,
             "PATH": f"{self._binaries}:{kept['PATH']}",
             "OLAF_STATE": str(folder / "state"),
-            # Compilations are the same as a checkout's, so they are shared with it.
+            # Compilations are the same as a checkout's, so they share its cache.
             "OLAF_CACHE": os.environ.get("OLAF_CACHE", str(Path.home() / ".cache" / "olaf")),
         }
 
     def start_command(self, *words: str) -> subprocess.Popen[str]:
-        """A command that goes on; its standard output is a pipe."""
+        """Start a command that goes on; its standard output is a pipe."""
         line = [str(self._binaries / words[0]), *words[1:]]
         return subprocess.Popen(
             line, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
         )
 
     def install_wheels(self, *names: str) -> None:
-        """The wheels of this repository's distributions ``names``."""
+        """Install the wheels of this repository's distributions ``names``."""
         self.run_command("pip", "install", "-q", *self.wheel_files(*names))
 
     def wheel_files(self, *names: str) -> Sequence[str]:
-        """The files of those distributions."""
+        """Return the wheel files of these distributions."""
         return [str(wheel) for name in names for wheel in self._wheels.glob(f"{name}-*.whl")]
 
     def run_command(self, *words: str, expect: int = 0) -> str:
-        """What a command prints; its exit code must be ``expect``."""
+        """Return the output of a command; its exit code must be ``expect``."""
         line = [str(self._binaries / words[0]), *words[1:]]
         done = subprocess.run(
             line, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
@@ -75,7 +75,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel of each distribution."""
+    """Provide a folder with the wheel of each distribution."""
     folder = tmp_path_factory.mktemp("wheels")
     # A copy, because a build leaves files in the folder that it builds from.
     shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
@@ -96,14 +96,14 @@ def switch(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Installed:
 
 @pytest.fixture(scope="module")
 def installed(switch: Installed) -> Iterator[Installed]:
-    """The product beside the switch, which stays as it is."""
+    """Provide the product installed next to the switch, which is unchanged."""
     switch.install_wheels("olafctl")
     yield switch
     switch.run_command("olafctl", "destroy", "--all")
 
 
 def test_the_switch_is_a_wheel_of_its_own(switch: Installed) -> None:
-    """First, before anything else is installed."""
+    """This test is first, before anything else is installed."""
     (switch.folder / "pass.p4").write_text(PROGRAM)
     switch.run_command("olafswitch", "compile", "pass.p4", "-o", "compiled")
     assert list((switch.folder / "compiled").glob("*p4info*"))
@@ -127,7 +127,7 @@ def test_the_switch_brings_the_commands_of_p4c_and_bmv2(switch: Installed) -> No
 
 
 def test_it_holds_back_no_other_package(installed: Installed) -> None:
-    """The newest protobuf, grpcio and Ray that go together go together with it too."""
+    """The newest protobuf, grpcio and Ray that fit together also fit together with it."""
 
     def chosen(*more: str) -> dict[str, str]:
         line = ("pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-", *OTHERS, *more)
@@ -166,7 +166,7 @@ def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> No
 
 
 def test_the_container_file_has_no_fault() -> None:
-    """As hadolint judges it: no engine for containers runs here."""
+    """hadolint judges the file: no engine for containers runs here."""
     hadolint = Path(sys.executable).with_name("hadolint")
     if not hadolint.exists():
         pytest.skip("needs hadolint")
@@ -182,7 +182,7 @@ def test_the_test_kit_is_a_wheel_of_its_own(installed: Installed) -> None:
 
 
 def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
-    """Last, because it stays installed."""
+    """This test is last, because the laboratory stays installed."""
     assert "Laboratory:" not in installed.run_command("olafctl", "--help")
     installed.run_command("olafctl", "demo", expect=3)
     installed.install_wheels("olaftest", "olaflab")

@@ -9,7 +9,7 @@ from olaflab.main import olaflab
 
 
 def every() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield each command with its words, groups before what is in them."""
+    """Yield each command with its words, groups before their commands."""
     for command in (olafctl, olaflab):
         yield from _below(command, (str(command.name),))
 

@@ -1,4 +1,4 @@
-"""The command line as an operator meets it: its own state folder, what it prints, how it ends."""
+"""The command line as an operator meets it: its own state folder, its output and its exit code."""
 
 import sys
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty state folder, not yet made."""
+    """Provide the path of an empty state folder, not yet made."""
     folder = tmp_path / "state"
     monkeypatch.setenv("OLAF_STATE", str(folder))
     monkeypatch.delenv("OLAF_DEBUG", raising=False)
@@ -33,7 +33,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs ``olafctl`` with arguments."""
+    """Provide a function that runs ``olafctl`` with arguments."""
 
     def olafctl(*arguments: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments)])

@@ -1,4 +1,4 @@
-"""What the shell is offered where a name is due, of what was deployed."""
+"""The names of deployed objects that the shell offers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +44,7 @@ def completed(state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 @pytest.mark.parametrize("verb", NAMING, ids=" ".join)
 def test_names_of_deployments(completed: Completed, verb: tuple[str, ...]) -> None:
-    """Every verb that is about a deployment names it in one way."""
+    """Every verb about a deployment names it in the same way."""
     assert completed(f"{' '.join(verb)} --deployment la") == ["lab", "laptop"]
     assert completed(f"{' '.join(verb)} -d lap") == ["laptop"]
 
@@ -58,7 +58,7 @@ def test_no_verb_names_a_deployment_as_an_argument() -> None:
 
 def test_names_of_ports(completed: Completed) -> None:
     assert completed("capture --deployment lab t") == ["tor2", "tor3"]
-    assert completed("capture t") == []  # which deployment's?
+    assert completed("capture t") == []  # it is not known which deployment's ports
 
 
 def test_names_of_hosts_where_there_are_none(completed: Completed) -> None:

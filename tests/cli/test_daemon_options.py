@@ -1,4 +1,4 @@
-"""Options of the daemon and its clients that cannot be used: one line, exit code 2, nothing started."""
+"""Options of the daemon and its clients that cannot be used give one line and exit code 2; nothing starts."""
 
 from pathlib import Path
 

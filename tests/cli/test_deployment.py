@@ -1,4 +1,4 @@
-"""The verbs on a deployment that runs: what an operator types, reads and gets as exit codes."""
+"""The verbs on a running deployment: what an operator types, reads and gets as exit codes."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def state(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def deployed(run: Run) -> Run:
-    """The packet tests' testbed, deployed from the command line, whatever the tests before left."""
+    """Provide the packet tests' testbed, deployed from the command line, whatever earlier tests left."""
     assert run("deploy", BED).code == 0
     return run
 
@@ -84,7 +84,7 @@ def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
 def test_the_packet_tests_against_it_with_a_junit_report(
     deployed: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The state folder may be given from here."""
+    """The state folder may be relative to this folder."""
     monkeypatch.chdir(state.parent)
     monkeypatch.setenv("OLAF_STATE", state.name)
     report = tmp_path / "report.xml"
@@ -95,7 +95,7 @@ def test_the_packet_tests_against_it_with_a_junit_report(
     assert int(suite.get("tests") or 0) == 4
     wrong = deployed("test", "-k", "((")
     assert (wrong.code, wrong.err) == (2, "error: ((: pytest cannot run this (see what it says above)\n")
-    # An expression, whatever it looks like: not an option of pytest's.
+    # This is an expression, whatever it looks like, and no option of pytest's.
     assert deployed("test", "-k", "--version").code == 2
     full = deployed("test", "-k", "test_multicast", "--junit", "/dev/full")
     assert full.code == 1

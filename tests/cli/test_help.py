@@ -1,4 +1,4 @@
-"""What `olafctl --help`, `olaflab --help` and the help of each verb show."""
+"""The output of `olafctl --help`, `olaflab --help` and the help of each verb."""
 
 import click
 import pytest

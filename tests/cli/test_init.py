@@ -1,4 +1,4 @@
-"""``olafctl init``: a commented testbed that loads."""
+"""``olafctl init`` writes a commented testbed that loads."""
 
 import json
 from pathlib import Path

@@ -24,7 +24,7 @@ def test_the_document_of_each_command_is_described() -> None:
         group: tuple[str, ...] = ()
         for command in row.split("|")[1].replace("`", "").split(","):
             words = tuple(command.split())
-            group = words[:-1] or group  # `cluster create`, `halt`: of one group
+            group = words[:-1] or group  # `cluster create`, `halt` are commands of one group
             described |= {words, (*group, words[-1])}
     for path in with_json():
         assert path in described or (path[0], "…") in described, " ".join(path)

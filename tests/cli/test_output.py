@@ -1,4 +1,4 @@
-"""What an operator's terminal, pipe or disk does with our words must not change what we do."""
+"""An operator's terminal, pipe or disk must not change what a command does."""
 
 import json
 import os
@@ -16,7 +16,7 @@ BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
 
 @pytest.fixture(autouse=True)
 def buffered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Output is buffered, as for an operator; some machines that run tests say otherwise."""
+    """Buffer the output, as for an operator; some machines that run tests do not."""
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
@@ -26,7 +26,7 @@ def test_a_deploy_with_unread_progress_finishes(run: Run, state: Path) -> None:
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as deploying:
             assert deploying.stdout is not None and deploying.stderr is not None
             deploying.stderr.readline()
-            deploying.stderr.close()  # as `2>&1 | head -1` does
+            deploying.stderr.close()  # `2>&1 | head -1` does this
             deploying.stdout.read()
         assert deploying.returncode == 0
         assert json.loads(run("status", "--json").out)["drift"] == []

@@ -1,4 +1,4 @@
-"""`cluster` and `worker` do, answer and refuse the same, whether a daemon keeps the deployment or not."""
+"""`cluster` and `worker` do, answer and refuse the same, whether or not a daemon keeps the deployment."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Every testbed that is shipped does what its operator checks first: it deploys, its packet tests pass."""
+"""Every shipped testbed deploys, and its packet tests pass."""
 
 import json
 import os
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty state folder with a short path, for sockets are in there."""
+    """Provide an empty state folder with a short path, as sockets are in it."""
     return tmp_path_factory.mktemp("s")
 
 
 def olafctl(place: Path, *arguments: str) -> Ended:
-    """Runs it as a process of its own: it starts pytest, which is running here already."""
+    """Run ``olafctl`` as a separate process: it starts pytest, which is running here already."""
     line = [sys.executable, "-m", "olafctl", *arguments]
     environment = {**os.environ, "OLAF_STATE": str(place)}
     environment.pop("OLAF_TEST_ALL", None)  # an operator may skip what a testbed has nothing for

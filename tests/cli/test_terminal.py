@@ -1,4 +1,4 @@
-"""Text from elsewhere is shown, and steers no terminal: it comes without controls, and begins no line."""
+"""Text from elsewhere is shown without control characters and begins no line, so it steers no terminal."""
 
 import json
 import logging
@@ -44,7 +44,7 @@ def show_caller(text: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What configuring the log sets is as before afterwards."""
+    """Restore afterwards what configuring the log sets."""
     root = logging.getLogger()
     for name, value in (("handlers", [*root.handlers]), ("level", root.level)):
         monkeypatch.setattr(root, name, value)

@@ -1,4 +1,4 @@
-"""What cannot be reached ends every verb with 1: nothing is wrong with what was asked."""
+"""A verb ends with 1 when it cannot reach a daemon or machine: the request itself is right."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from .conftest import Run
 NOWHERE = "127.0.0.1:9"
 VERBS = ("status", "logs", "graph", "capture 1 -w frames", "test", "shell root --print", "destroy")
 MEMBERSHIP = ("backup file", "cluster list", "worker leave w", "top")
-"""A daemon's, or done without one."""
+"""Verbs that a daemon carries out, or that work without one."""
 
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Provide a folder with the certificates of an operator, who knows no deployment yet."""
+    """Provide a folder with an operator's certificates and no known deployment."""
     certificate, key = issue_pair(tmp_path / "made", "operator", (), 1, "operator")
     certificate.rename(tmp_path / "client.pem")
     key.rename(tmp_path / "client.key")

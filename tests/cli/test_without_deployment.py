@@ -1,4 +1,4 @@
-"""Verbs on deployments that are not there, or of which only pieces are left."""
+"""Verbs on deployments that do not exist, or of which only parts are left."""
 
 import errno
 import json
@@ -16,7 +16,7 @@ VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
 
 
 def begun(folder: Path) -> None:
-    """A deployment of which there is nothing but the lock."""
+    """Make a deployment of which only the lock exists."""
     folder.mkdir(parents=True)
     (folder / "olaf.lock").touch()
 

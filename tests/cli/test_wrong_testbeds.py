@@ -1,4 +1,4 @@
-"""Whatever verb is given a wrong testbed: one clear line per problem, exit code 2, nothing started."""
+"""Every verb answers a wrong testbed with one clear line per problem and exit code 2; nothing starts."""
 
 from pathlib import Path
 

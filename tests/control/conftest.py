@@ -1,4 +1,4 @@
-"""A state folder of our own with the twin's real programs behind it."""
+"""A separate state folder with the twin's real programs behind it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from olafctl.testbed.model import Testbed
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The state folder; whatever is deployed in it is destroyed afterwards."""
+    """Provide the state folder; deployments in it are destroyed afterwards."""
     folder = tmp_path / "s"
     monkeypatch.setenv("OLAF_STATE", str(folder))
     yield folder
@@ -25,7 +25,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def laptop(place: Path, monkeypatch: pytest.MonkeyPatch) -> Testbed:
-    """The laptop testbed, which runs as it says, whatever the tests before left."""
+    """Provide the laptop testbed, running as it says, whatever earlier tests left."""
     monkeypatch.setenv("OLAF_STATE", str(place))
     testbed = bed(place / "bed.yaml")
     quietly(testbed)
@@ -43,5 +43,5 @@ def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
 
 
 def quietly(testbed: Testbed, *, dry_run: bool = False) -> DeployOutcome:
-    """Deploy, printing nothing."""
+    """Deploy without output."""
     return deploy_testbed(testbed, lambda step: None, dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""Jobs controlled at run time: what is set is in the queue, in status, and still there after a deploy."""
+"""Jobs controlled at run time: settings are in the queue, in status, and remain after a deploy."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> 
     assert report["drift"] == []
     assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
     assert not quietly(bed(tmp_path)).changed
-    # A file that gives the cluster another H since is what counts; halted it stays.
+    # A later file that gives the cluster another H counts; the cluster stays halted.
     edited = bed(tmp_path, TEXT.replace("threshold: 3}", "threshold: 1}"))
     assert list(quietly(edited).changes.lines()) == [
         "~ queue indices 0-2 iswitch, H 2, reward rule 5, halted => iswitch, H 1, reward rule 5, halted"

@@ -47,7 +47,7 @@ for number in range(30):
 
 @contextmanager
 def run_parent(file: Path, before: str = "") -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """Run a parent, whose child is ready; its output. In the end the child has put back what it changed."""
+    """Run a parent with a ready child and yield its output; the child restores its settings at the end."""
     line = [sys.executable, "-c", f"{before}\n{PARENT}", PUTS_BACK, str(file)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         assert parent.stdout is not None
@@ -68,7 +68,7 @@ def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
 def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
     with run_parent(tmp_path / "put-back") as (parent, output):
         parent.kill()
-        output.read()  # the child has the other end of this pipe until it has ended too
+        output.read()  # the child holds the other end of this pipe until it has ended too
 
 
 def test_its_code_is_returned() -> None:
@@ -76,13 +76,13 @@ def test_its_code_is_returned() -> None:
 
 
 def test_it_starts_beside_the_threads_of_grpc() -> None:
-    """They have ended one child in twenty before it began."""
+    """These threads once ended one child in twenty before it began."""
     found = subprocess.run([sys.executable, "-c", BESIDE_GRPC], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["0"] * 30
 
 
 def test_it_ends_though_we_were_started_deaf_to_interrupts(tmp_path: Path) -> None:
-    # As a shell without job control starts what it runs in the background.
+    # A shell without job control starts background programs like this.
     deaf = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
     with run_parent(tmp_path / "put-back", deaf) as (parent, _):
         parent.send_signal(signal.SIGTERM)

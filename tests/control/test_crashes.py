@@ -1,4 +1,4 @@
-"""kill -9 of anything, in the middle of a deploy or a run, and then a deploy: it converges."""
+"""After kill -9 of anything, in the middle of a deploy or a run, a deploy converges."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ SIGNALS = [
     signal.SIGTERM,
 ]
 PROGRAM = ("\nports:", "\nudp_port: 20301\n\nports:")
-"""Another one, so that the engine starts again."""
+"""The change to another program, so that the engine starts again."""
 
 
 ENDING = """
@@ -46,11 +46,11 @@ output.log_progress = log_progress
 sys.argv[1:] = sys.argv[3:]
 main()
 """
-"""A command that ends itself when a step begins: another process might come late."""
+"""A command that ends itself when a step begins: another process might be too late."""
 
 
 def ended_at(step: str, path: Path, how: signal.Signals = signal.SIGKILL) -> int:
-    """Run a deploy that ends itself as soon as it says that ``step`` begins; its code."""
+    """Run a deploy that ends itself as soon as ``step`` begins, and return its code."""
     line = [sys.executable, "-c", ENDING, step, str(int(how)), "deploy", str(path)]
     code = subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode
     assert code, f"the deploy never began {step!r}"

@@ -46,7 +46,7 @@ def pids(store: Store) -> list[int]:
 def test_a_testbed_runs_as_it_says_and_leaves_nothing(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The deploy does as a dry run foretold. Its processes log as the command that started them."""
+    """The deploy does what a dry run predicted. Its processes log like the command that started them."""
     monkeypatch.setenv("OLAF_LOG_LEVEL", "debug")
     monkeypatch.setenv("OLAF_LOG_FORMAT", "json")
     laptop = bed(tmp_path / "bed.yaml")
@@ -75,7 +75,7 @@ def test_a_testbed_runs_as_it_says_and_leaves_nothing(
     assert {device.address for device in started(store).devices} == {f"unix:{folder}/p4runtime.sock"}
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
     assert {path.name for path, mode in modes.items() if mode & 0o077} == set(), "only its owner reaches it"
-    # What runs does not need the cache.
+    # A running deployment does not need the cache.
     assert {state.resolve() / "laptop"} == {device.p4info.parents[2] for device in started(store).devices}
     before = pids(store)
     assert quietly(laptop, dry_run=True).changed is False
@@ -173,7 +173,7 @@ def _answers(store: Store, number: int) -> bool:
 
 
 def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
-    """As many parameter servers as the table holds give way to as many others."""
+    """As many parameter servers as the table holds are replaced by as many others."""
     one = "  - {name: ps, port: ps, ip: 10.0.0.254}\n"
 
     def servers(net: str) -> tuple[str, str]:
@@ -187,7 +187,7 @@ def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_pat
 
 
 def test_a_shell_that_has_left_locks_no_other_out(laptop: Testbed, tmp_path: Path) -> None:
-    """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
+    """p4runtime-shell's default election id is 2⁶⁴, above every clock."""
     running = started(Store(folder_of("laptop")))
     device = running.devices[0]
     shell = [str(shell_python()), "-m", "p4runtime_sh", "--grpc-addr", device.address]

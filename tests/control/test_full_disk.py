@@ -1,4 +1,4 @@
-"""A disk without room: one line says so, and nothing is left half-way."""
+"""A full disk gives one line, and leaves nothing half-done."""
 
 import subprocess
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A job that follows another at the same addresses, by its epoch, meets nothing of it in the queue."""
+"""A job that follows another at the same addresses, by its epoch, meets none of its updates in the queue."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ class Rack:
         return outcome
 
     def send(self, worker: str, epoch: int, seq: int, value: float) -> None:
-        """An update of 16 times ``value``; a contribution to round ``seq``."""
+        """Send an update of 16 times ``value``: a contribution to round ``seq``."""
         found = next(each for each in self.testbed.workers if each.name == worker)
         address = self.testbed.root.address
         server = self.testbed.parameter_servers[0]
@@ -77,14 +77,14 @@ class Rack:
         self._ports[found.port].send(frame.encode())
 
     def received(self, port: int) -> tuple[int, int, int, float]:
-        """Return the epoch, the round and the count of the next frame there, and its value."""
+        """Return the epoch, the round, the count and the value of the next frame there."""
         frame = self._ports[port].receive(SOON)
         assert frame is not None
         got = OlafFrame.decode(frame)
         return got.epoch, got.seq, got.count, float(got.gradient[0])
 
     def taken(self, updates: int) -> None:
-        """Wait until the queue has taken so many updates."""
+        """Wait until the queue has taken this many updates."""
         while of_root(self.running.queues).read("in_updates") < updates:
             pass
 
@@ -105,7 +105,7 @@ def test_a_partial_sum_of_the_job_before_is_in_no_result(rack: Rack) -> None:
     rack.send("r0", 3, 0, 100.0)
     rack.taken(1)
     assert rack.deploy(epoch=4).started is False
-    rack.send("r0", 3, 0, 1000.0)  # late
+    rack.send("r0", 3, 0, 1000.0)  # this update is late
     for worker, value in (("r0", 1.0), ("r1", 2.0)):
         rack.send(worker, 4, 0, value)
     assert [rack.received(port) for port in (2, 3)] == [(4, 0, 2, 3.0)] * 2
@@ -121,7 +121,7 @@ def test_rounds_of_the_job_before_are_made_by_the_new_one(rack: Rack) -> None:
 
 
 def test_what_waits_has_left_before_the_new_job_is_let_in(rack: Rack) -> None:
-    of_root(rack.running.queues).write("rate", rate_word(4000))  # a third of a second for each
+    of_root(rack.running.queues).write("rate", rate_word(4000))  # each takes a third of a second
     for seq in (1, 2, 3):
         rack.send("g0", 3, seq, 100.0)
     rack.taken(3)
@@ -138,14 +138,14 @@ def test_what_waits_has_left_before_the_new_job_is_let_in(rack: Rack) -> None:
 def test_a_deploy_of_the_same_job_keeps_its_partial_sums(rack: Rack) -> None:
     rack.send("r0", 3, 0, 1.0)
     rack.taken(1)
-    of_root(rack.running.queues).write("rate", 1 << 20)  # something to repair
+    of_root(rack.running.queues).write("rate", 1 << 20)  # this is something to repair
     assert rack.deploy(epoch=3).changes.size == 1
     rack.send("r1", 3, 0, 2.0)
     assert [rack.received(port) for port in (2, 3)] == [(3, 0, 2, 3.0)] * 2
 
 
 class Draining(PairRegisters):
-    """A queue of 5 updates, 2 of them partial sums; with each look one more leaves."""
+    """A queue of 5 updates, 2 of them partial sums; one more leaves at each read."""
 
     def __init__(self, leaving: int) -> None:
         super().__init__(16)

@@ -1,4 +1,4 @@
-"""Locks of a deployment: one at a time, also when the file goes while others are about to take it."""
+"""Locks of a deployment have one holder at a time, also when the file disappears while others take it."""
 
 import fcntl
 import subprocess

@@ -42,7 +42,7 @@ def members(store: Store) -> dict[str, str]:
 
 @pytest.fixture
 def local(state: Path) -> Iterator[LocalClient]:
-    """The testbed above, deployed, with a member that joined at run time."""
+    """Provide the testbed above, deployed, with a member that joined at run time."""
     if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     quietly(bed())
@@ -123,7 +123,7 @@ def test_a_membership_that_is_gone_or_damaged_is_not_begun_again(
 
 
 def test_without_its_log_the_store_has_nearly_all(local: LocalClient) -> None:
-    """As when a machine is copied while the daemon runs, or its disk loses the newest file."""
+    """This happens when a machine is copied while the daemon runs, or its disk loses the newest file."""
     folder = folder_of("kept")
     with closing(SqliteStore(folder)) as kept:
         for number in range(200):
@@ -158,7 +158,7 @@ def test_an_objective_of_the_testbed_is_proven_before_deploy(state: Path) -> Non
     ):
         with pytest.raises(BadInput, match=reason):
             local.call(change, cluster="red", **field)
-    # The engine itself is edited, and no cluster.
+    # The engine itself is edited, not a cluster.
     for edit, reason in (
         ("output_rate: 100 kb/s", "would break peak<=20ms of 'blue'"),
         ("output_rate: off", "no rate"),

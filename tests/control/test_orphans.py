@@ -1,4 +1,4 @@
-"""What a killed run left behind is found and removed, also when its state folder is gone."""
+"""Remains of a killed run are found and removed, also when its state folder is gone."""
 
 import shutil
 import subprocess
@@ -43,7 +43,7 @@ def test_destroy_ends_processes_without_a_state_folder(
     shutil.rmtree(state)
     assert folder in orphans.find_orphans().orphans
     ours = orphans.Left([folder], [tmp_path / "its state/laptop"], ["olaf-x-000000"])
-    monkeypatch.setattr(orphans, "find_orphans", lambda: ours)  # other tests' orphans are theirs
+    monkeypatch.setattr(orphans, "find_orphans", lambda: ours)  # other tests' orphans belong to them
     done = CliRunner().invoke(command, ["--orphans"])
     assert done.exit_code == 0
     first, second, third = done.output.splitlines()

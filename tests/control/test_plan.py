@@ -1,4 +1,4 @@
-"""A plan leads from any state to any other, and at no step does anything point at what is not there."""
+"""A plan leads from any state to any other, and at no step points anything at a missing object."""
 
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -94,7 +94,7 @@ beds = st.builds(
 
 
 def follow(start: PipelineState, changes: ChangePlan) -> list[PipelineState]:
-    """Return the states that a device set goes through, indices first, Write by Write, registers last."""
+    """Return the states of a device set, indices first, Write by Write, registers last."""
     queues = {}
     for engine, queue in changes.queues.items():
         before = start.queues.get(engine, QueueState())

@@ -1,4 +1,4 @@
-"""``olafctl server``: a parameter server as a process of its own."""
+"""``olafctl server``: a parameter server as a separate process."""
 
 import json
 import signal
@@ -31,7 +31,7 @@ VALUES = 20
 
 
 class Process:
-    """A server that listens on loopback, and what it prints."""
+    """A server that listens on loopback, and its output."""
 
     def __init__(self, *arguments: str) -> None:
         line = [sys.executable, "-m", "olafctl", "server", "--listen", "127.0.0.1:0", "--json", *arguments]
@@ -40,7 +40,7 @@ class Process:
         self.first: dict[str, Any] = json.loads(self._child.stdout.readline() or self.wait()[1])
 
     def signal(self, number: signal.Signals) -> tuple[int, list[dict[str, Any]]]:
-        """Its exit code and its last reports."""
+        """Send a signal and return the exit code and the last reports."""
         self._child.send_signal(number)
         code, out = self.wait()
         return code, [json.loads(line) for line in out.splitlines()]
@@ -65,12 +65,12 @@ def serving(*arguments: str) -> Iterator[Process]:
 
 
 def answered(worker: olaf.Worker, updates: int) -> bool:
-    """Return whether weights have come since the first ones for each of so many updates."""
+    """Return whether weights have come, after the first ones, for each of this many updates."""
     return worker.counters.newer > updates
 
 
 def train(address: str, updates: int) -> tuple[list[int], np.ndarray[Any, np.dtype[np.float32]]]:
-    """Send so many updates of ones, each when the one before is answered: the versions and last weights."""
+    """Send updates of ones, each when the last is answered; return the versions and the last weights."""
     port = UdpPort(("127.0.0.1", 0))
     worker = olaf.Worker(address, VALUES, port=port, seed=1)
     weights = np.zeros(VALUES, np.float32)
@@ -112,7 +112,7 @@ def test_killed_it_continues_with_versions_it_never_gave_out(tmp_path: Path) -> 
     with serving(*arguments) as server:
         given, weights = train(server.first["listening"], 1)
         assert weights.tolist() == [1.5] * VALUES
-    # killed, not ended
+    # the server was killed, not ended
     with serving(*arguments) as server:
         later, _ = train(server.first["listening"], 1)
     assert min(later) > max(given)

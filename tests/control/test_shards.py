@@ -7,7 +7,7 @@ from olafctl.membership.model import Cluster, Member
 
 
 def clusters(*members: int) -> list[Cluster]:
-    """``c0``, ``c1``, … with so many members."""
+    """Return clusters ``c0``, ``c1``, … with these numbers of members."""
     return [
         Cluster(f"c{number}", values=100, workers=tuple(member(number, each) for each in range(count)))
         for number, count in enumerate(members)

@@ -1,6 +1,7 @@
-"""What was skipped, one line for each reason; with everything installed only some reasons are allowed.
+"""Report skipped tests, one line a reason; with everything installed only some reasons are allowed.
 
-A plug-in of both suites: ``tests/conftest.py`` names it, and ``make`` gives it to the SDK's with ``-p``.
+This is a plug-in of both suites: ``tests/conftest.py`` names it, and ``make`` gives it to the SDK's by
+``-p``.
 """
 
 import os
@@ -11,11 +12,11 @@ from pathlib import Path
 import pytest
 
 RECORD = "OLAF_SKIPPED_TO"
-"""Names a file for what was skipped, a test or file to a line, so that another run can take just these."""
+"""The environment variable with a file for skipped tests, a test or file to a line, for another run."""
 STRICT = "OLAF_TEST_ALL"
-"""Set where everything is installed: a skip for a reason that is not allowed fails the run."""
+"""The variable set where everything is installed: a skip for a reason that is not allowed fails the run."""
 LEFT = "takes long: make test-all"
-"""Why a test with the marker ``slow`` skips elsewhere."""
+"""The reason for which a test with the marker ``slow`` skips elsewhere."""
 ALLOWED = {
     "the reference compiler and switch, which no registry has": r"p4c-bm2-ss|simple_switch_grpc",
     "players' engines, which bring gigabytes of CUDA or a trainer's stack": r"^needs (vLLM|TRL)\b",
@@ -33,9 +34,9 @@ ALLOWED = {
         r"^an update that waits is of the cluster that its worker leaves$"
     ),
 }
-"""Why a test may skip although everything is installed, and the reasons that say so.
+"""The reasons for which a test may skip although everything is installed, and their texts.
 
-Nothing that pip or apt-get brings belongs here, nor root's rights: ``make test-all`` asks for all of these.
+Programs of pip or apt-get do not belong here, nor root's rights: ``make test-all`` asks for all of these.
 """
 
 
@@ -51,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _by_reason(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """Node identifiers of the tests, and of the files that skipped as a whole."""
+    """Return node identifiers of the tests, and of the files that skipped as a whole, by reason."""
     found = defaultdict(list)
     for report in reporter.stats.get("skipped", []):
         if isinstance(report.longrepr, tuple):
@@ -70,7 +71,7 @@ def _forbidden_skips(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
 
 
 def _find_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
-    """None in a process of pytest-xdist."""
+    """Return the terminal's reporter; None in a process of pytest-xdist."""
     if hasattr(config, "workerinput"):
         return None
     found: pytest.TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")

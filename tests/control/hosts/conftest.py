@@ -1,4 +1,4 @@
-"""Deployments whose hosts have namespaces of their own, and kernel sockets in those."""
+"""Deployments whose hosts have their own namespaces, and kernel sockets in these."""
 
 import socket
 import sys
@@ -21,7 +21,7 @@ needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=s
 
 
 def bring_up(name: str, *changes: tuple[str, str], with_hosts: bool | None = True) -> DeployOutcome:
-    """Deploy the testbed of these tests as ``name``, texts in it replaced."""
+    """Deploy these tests' testbed as ``name``, with texts in it replaced."""
     text = BED.read_text()
     for old, new in (("name: hosts", f"name: {name}"), *changes):
         assert text.count(old) == 1, old
@@ -48,7 +48,7 @@ def exec_line(deployment: str, host: str, *words: object) -> list[str]:
 
 @pytest.fixture
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The state folder; whatever is deployed in it is destroyed afterwards."""
+    """Provide the state folder; deployments in it are destroyed afterwards."""
     folder = tmp_path_factory.mktemp("s")
     monkeypatch.setenv("OLAF_STATE", str(folder))
     yield folder

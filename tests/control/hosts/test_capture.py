@@ -1,4 +1,4 @@
-"""What ``olafctl capture`` writes, read by programs that know nothing of Olaf."""
+"""The files of ``olafctl capture``, read by programs that know nothing of Olaf."""
 
 import io
 import shutil
@@ -25,7 +25,7 @@ TO_RIGHT = bytes.fromhex("02000a000302") + bytes(6) + b"\x88\xb5"
 
 @pytest.fixture(scope="module", params=["veth", "unix"])
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The transport of a deployment for all of these tests."""
+    """Provide the transport of a deployment for all of these tests."""
     if request.param == "veth" and needs_interfaces.args[0]:
         pytest.skip(needs_interfaces.kwargs["reason"])
     ports = [(f"name: {name}}}", f"name: {name}, transport: {request.param}}}") for name in ("left", "right")]
@@ -55,7 +55,7 @@ def hosts() -> tuple[HostPort, HostPort]:
 
 
 def pass_frames(count: int) -> list[bytes]:
-    """Let frames go from left to right, and return them once they are there."""
+    """Send frames from left to right, and return them once they have arrived."""
     left, right = hosts()
     with closing(left), closing(right):
         frames = [TO_RIGHT + bytes([number]) * (50 + number) for number in range(count)]
@@ -66,7 +66,7 @@ def pass_frames(count: int) -> list[bytes]:
 
 
 def read(file: Any) -> list[tuple[bytes, Any]]:
-    """Return the frames of a file by name, or open, with what it says about each."""
+    """Return the frames of a file, by name or open, with the file's notes about each."""
     with RawPcapNgReader(file) as reader:
         return list(reader)
 

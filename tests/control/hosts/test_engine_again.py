@@ -1,4 +1,4 @@
-"""An engine that was killed is started again under its hosts: their programs and sockets see a pause only."""
+"""An engine that was killed is started again under its hosts: their programs and sockets only see a pause."""
 
 import socket
 import subprocess
@@ -30,14 +30,14 @@ TAPS = tuple(
 
 
 class LongTraining:
-    """The sample parameter server as a program of its host, and one socket of a worker."""
+    """The sample parameter server as a program of its host, and a worker's socket."""
 
     def __init__(self, server: "subprocess.Popen[str]", worker: socket.socket) -> None:
         self.server, self._worker, self._sent = server, worker, 0
         worker.settimeout(1.0)
 
     def version(self) -> int:
-        """Return the version of the weights that answer an update; what is lost is sent again."""
+        """Return the version of the weights that answer an update; lost updates are sent again."""
         for _ in range(int(SOON)):
             self._sent += 1
             fields = {"version": 1, "frame_type": FrameType.UPDATE, "count": 1, "seq": self._sent}
@@ -51,7 +51,7 @@ class LongTraining:
 
 @contextmanager
 def training(testbed: Testbed, worker: str) -> Iterator[LongTraining]:
-    """Deploy, and train."""
+    """Deploy, and train inside the context."""
     deploy_testbed(testbed, lambda step: None, with_hosts=True)
     line = exec_line(testbed.name, "ps", sys.executable, SERVER)
     with (
@@ -67,7 +67,7 @@ def training(testbed: Testbed, worker: str) -> Iterator[LongTraining]:
 
 
 def bed(*changes: tuple[str, str], target: str = "twin") -> Testbed:
-    """Return the testbed of these tests, texts in it replaced."""
+    """Return these tests' testbed, with texts in it replaced."""
     text = BED.read_text().replace("name: hosts", "name: lab")
     for old, new in changes:
         assert text.count(old) == 1, old
@@ -76,7 +76,7 @@ def bed(*changes: tuple[str, str], target: str = "twin") -> Testbed:
 
 
 def kill(folder: Path, which: slice = slice(None)) -> None:
-    """kill -9 of processes of the engine, in the order they were started."""
+    """Kill processes of the engine with SIGKILL, in the order in which they were started."""
     engine = sorted(processes.of_engine(folder), key=lambda process: process.create_time())
     for process in engine[which]:
         process.kill()
@@ -84,7 +84,7 @@ def kill(folder: Path, which: slice = slice(None)) -> None:
 
 
 def again(testbed: Testbed, going_on: LongTraining) -> list[str]:
-    """Kill the engine and deploy again; the lines about hosts. Training goes on, with later versions."""
+    """Kill the engine, deploy again, and return the lines about hosts; training then advances."""
     before = going_on.version()
     kill(folder_of(testbed.name))
     outcome = deploy_testbed(testbed, lambda step: None)
@@ -146,7 +146,7 @@ def test_programs_train_on_after_a_change_of_target(state: Path) -> None:
 
 @needs_interfaces
 def test_a_changed_testbed_touches_what_changed_only(state: Path) -> None:
-    """A port more, and a host that is plugged in elsewhere."""
+    """The change is one more port, and a host that is connected elsewhere."""
     changed = bed(
         ("  - {number: 5, name: right}", "  - {number: 5, name: right}\n  - {number: 6, name: new}"),
         ("{name: right, port: right, ip", "{name: right, port: new, ip"),
@@ -194,7 +194,7 @@ def test_a_deploy_that_fails_leaves_the_programs(state: Path) -> None:
 def test_a_deploy_killed_at_ports_and_hosts_leaves_the_programs(
     held: int, state: Path, tmp_path: Path
 ) -> None:
-    """The 5th … 7th call of ``ip`` make the port again, the 8th … 10th the host's interface."""
+    """The 5th … 7th call of ``ip`` makes the port again, the 8th … 10th the host's interface."""
     path = tmp_path / "lab.yaml"
     path.write_text(bed().text)
     with training(bed(), "red0") as going_on:

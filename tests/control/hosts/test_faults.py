@@ -1,4 +1,4 @@
-"""Training over the kernel's sockets goes on, whatever is killed, with 30 % loss both ways all the time."""
+"""Training over the kernel's sockets goes on after every kill, with 30 % loss both ways all the time."""
 
 import json
 import random
@@ -22,9 +22,9 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 WORKER = Path(__file__).parent / "worker_under_faults.py"
 Program = subprocess.Popen[str]
 FURTHER = 30
-"""Versions by which the weights must move on after each fault."""
+"""The versions by which the weights must advance after each fault."""
 PATIENCE = 2 * SOON
-"""Seconds for that, and for a program's first line."""
+"""The seconds for these versions, and for a program's first line."""
 
 
 class FaultyTraining:
@@ -54,7 +54,7 @@ class FaultyTraining:
         self._stack.callback(self.programs[host].kill)
 
     def next_line(self, host: str, until: float) -> str:
-        """Return the next line of a program, which is killed at ``until`` (monotonic) if it says nothing."""
+        """Return the next line of a program, which is killed at ``until`` (monotonic) if it prints none."""
         program = self.programs[host]
         assert program.stdout is not None
         timer = Timer(max(0.0, until - time.monotonic()), program.kill)
@@ -72,7 +72,7 @@ class FaultyTraining:
         self.programs[host].wait()
 
     def goes_on(self) -> dict[str, Any]:
-        """Wait until both workers have weights that are so many versions newer; the last that one printed."""
+        """Wait until both workers' weights are ``FURTHER`` versions newer; return the last line."""
         since = time.monotonic()
         until = since + PATIENCE
         for host in ("red0", "red1"):
@@ -101,7 +101,7 @@ class FaultyTraining:
 
 
 def send_garbage(folder: Path) -> None:
-    """1,000 frames to the server, most of them no Olaf frame at all, as one of the cluster's workers."""
+    """Send the server 1,000 frames, most of them no Olaf frames, as one of the cluster's workers."""
     drawn = random.Random(1)
     with udp(folder, "red1", 20301) as sender:
         for number in range(1000):

@@ -1,4 +1,4 @@
-"""Links that are late or lossy: as the kernel's netem gets them, and refused without netem."""
+"""Links that are late or lossy, in the kernel's netem, and their refusal without netem."""
 
 import os
 import time

@@ -96,7 +96,7 @@ def bed(tmp_path: Path) -> Path:
 
 
 def killed_while_ip_works(held: int, folder: Path, *words: str) -> None:
-    """Run ``olafctl``, let its call number ``held`` of ``ip`` hang, and kill olafctl then."""
+    """Run ``olafctl``, let its call number ``held`` of ``ip`` hang, and kill ``olafctl`` then."""
     program = folder / "bin" / "ip"
     program.parent.mkdir()
     program.write_text(IP_HELD.format(folder=folder, held=held, ip=shutil.which("ip")))
@@ -122,7 +122,7 @@ def assert_destroy_leaves_nothing(folder: Path) -> None:
 def test_after_a_kill_amid_a_deploy_nothing_or_all_is_there(
     held: int, state: Path, tmp_path: Path, bed: Path
 ) -> None:
-    """From its 10th call on ``ip`` makes the hosts, from the 18th on with their interfaces."""
+    """The calls of ``ip`` from the 10th on make the hosts, those from the 18th on with their interfaces."""
     folder = folder_of("lab")
     killed_while_ip_works(held, tmp_path, "deploy", "--hosts", str(bed))
     assert [each for each in processes.find_processes(folder) if each.name() in ("ip", "sleep")]

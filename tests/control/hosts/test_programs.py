@@ -21,7 +21,7 @@ SAMPLES = paths.sources() / "testbeds" / "samples"
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a deployment for all of these tests."""
+    """Provide the folder of a deployment for all of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
         bring_up("lab")
@@ -66,7 +66,7 @@ def test_iperf3_between_hosts_that_bypass_the_queue(lab: Path) -> None:
         code, out, err = ended("left", "iperf3", "-c", "10.0.3.2", "-n", "4M", "-J")
         assert code == 0, out + err
         sums = json.loads(out)["end"]
-        # The client ends the test once it has handed over all; some is on its way then.
+        # The client ends the test once it has sent everything; some of it is on its way then.
         assert (sums["sum_sent"]["bytes"] >= 4 << 20, sums["sum_received"]["bytes"] > 0) == (True, True)
         assert server.wait(SOON) == 0
 

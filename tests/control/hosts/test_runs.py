@@ -1,7 +1,7 @@
-"""The SDK hands a host's kernel an update as one buffer: through an engine it arrives, segment by segment.
+"""The SDK gives a host's kernel an update as one buffer: it arrives through an engine segment by segment.
 
 The buffer crosses the host's MACVLAN and is divided before the veth, with UDP checksums from the kernel. The
-engine merges updates and puts a status into ACKs; what it changes must not be dropped for its checksum.
+engine merges updates and adds a status to ACKs; these must not be dropped for their checksum.
 """
 
 from contextlib import closing
@@ -55,7 +55,7 @@ def test_updates_merged_on_their_way_reach_kernel_sockets(state: Path) -> None:
             for worker in workers:
                 worker.offer(np.ones(VALUES, np.float32), 1.0)
                 assert worker.control.probability(worker._port.now()) > 0
-            # What is offered before the answer is added to what follows, and counts with it.
+            # An update offered before the answer is added to the next one, and counts with it.
             assert all(worker.drain(SOON) for worker in workers)
             if counted.updates > counted.received + 10 and min(counted.received, *heard) > 100:
                 break

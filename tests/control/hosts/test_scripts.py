@@ -1,4 +1,4 @@
-"""The bring-up scripts that operators copy, run as they are."""
+"""The bring-up scripts that operators copy, run unchanged."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ SCRIPTS = paths.sources() / "testbeds"
 
 @pytest.fixture(autouse=True)
 def own_command(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scripts call the ``olafctl`` that is tested."""
+    """Make the scripts call the ``olafctl`` under test."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 

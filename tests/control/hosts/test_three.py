@@ -1,4 +1,4 @@
-"""Three deployments next to each other, of the same addresses, on kernel sockets; what destroy leaves."""
+"""Three deployments next to each other with the same addresses, on kernel sockets, and their destruction."""
 
 import socket
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ pytestmark = needs_interfaces
 NAMES = ("one", "two", "three")
 MEMBERS = {"red": ("red0", "red1"), "blue": ("blue0", "blue1")}
 SERVER = ("10.0.0.254", 20300)
-"""The parameter server's address, in each of them."""
+"""The parameter server's address, in each deployment."""
 
 
 def test_updates_reach_only_the_server_acks_only_the_cluster(state: Path) -> None:
@@ -57,7 +57,7 @@ def assert_is_ack(datagram: bytes, seq: int) -> None:
 
 
 def assert_nothing_else_came(everyone: dict[str, dict[str, socket.socket]]) -> None:
-    """What follows an ACK on the same way arrives behind it: a host that gets this first had none."""
+    """Check that no host has another frame: one sent after an ACK on the same path arrives after it."""
     for hosts in everyone.values():
         for host, receiving in hosts.items():
             sender = hosts["left" if host == "ps" else "ps"]

@@ -1,7 +1,7 @@
-"""A worker of the tests: follows a target, loses 30 % of its frames both ways, and says where it is.
+"""A worker of the tests: it follows a target, loses 30 % of its frames both ways, and prints its position.
 
-Prints a JSON line every 20 steps: the time ``at`` (s, monotonic), the weights' ``version``, ``away`` (their
-distance to the target), and ``blocked``, the longest that a step did not run while it could have (s).
+It prints a JSON line every 20 steps: the time ``at`` (s, monotonic), the weights' ``version``, ``away``
+(their distance to the target), and ``blocked``, the longest that a step did not run while it could have (s).
 """
 
 import json
@@ -20,7 +20,7 @@ LOST = 0.3
 
 
 class FaultyPort(UdpPort):
-    """Loses frames in both directions."""
+    """A port that loses frames in both directions."""
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
         return random.random() < LOST or super().send(to, header, body, tos)
@@ -32,7 +32,7 @@ class FaultyPort(UdpPort):
 
 
 def waited_for_a_core() -> float:
-    """Seconds that this thread was ready to run and another ran."""
+    """Return the seconds that this thread was ready to run while another ran."""
     return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
