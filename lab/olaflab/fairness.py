@@ -7,7 +7,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 def jain_index(values: ArrayLike) -> float:
-    """The index of n ≥ 1 finite values, none negative, in an array of any shape: (Σx)² / (n·Σx²).
+    """Return the index of n ≥ 1 finite values, none negative, in an array of any shape: (Σx)² / (n·Σx²).
 
     It lies in [1/n, 1]: 1/n when one has all, 1 when all are equal, all zero included. Raises BadInput
     without values, or with one that is negative, infinite or not a number.

@@ -21,7 +21,7 @@ def ages_of_oldest_segment(
     end: int,
     initial: int | None = None,
 ) -> Ages:
-    """Δ of one cluster whose model has ``segments`` segments, over the window (start, end].
+    """Return Δ of one cluster whose model has ``segments`` segments, over the window (start, end].
 
     Three integer arrays of one length, one entry a received frame, in any order: its segment (0 up to
     ``segments`` - 1), the ``gen_time`` of its newest constituent and its delivery, both in ns. ``initial``
@@ -45,7 +45,8 @@ def oldest_segment(
     segments: int,
     initial: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The (generation, delivery) pairs of an unsegmented cluster that has the age of the oldest segment.
+    """Return the (generation, delivery) pairs of an unsegmented cluster that has the age of the oldest
+    segment.
 
     Arguments as of :func:`ages_of_oldest_segment`; both results ascend. In O(n log n): segment s has
     generation g or a fresher one from time T_s(g) on, and the oldest segment from max_s T_s(g) on. T_s is a
@@ -89,8 +90,9 @@ def _check_receptions(
 def _sort_records(
     which: NDArray[np.int64], born: NDArray[np.int64], seen: NDArray[np.int64], initial: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(segment, generation, delivery) of the receptions fresher than all before them in their segment,
-    by segment and time; one an instant."""
+    """Sort the receptions fresher than all before them in their segment by segment and time, one an instant.
+
+    Returns (segment, generation, delivery)."""
     if initial is not None:
         fresh = born > initial
         which, born, seen = which[fresh], born[fresh], seen[fresh]

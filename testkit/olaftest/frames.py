@@ -39,7 +39,7 @@ class OlafFrame:
     weights_version: int = 0
 
     def encode(self) -> bytes:
-        """The whole Ethernet frame."""
+        """Encode the whole Ethernet frame."""
         payload = self.gradient.astype("<f4", copy=False).tobytes()
         status = b"" if self.status is None else pack_header(layouts.STATUS, self.status)
         olaf = {
@@ -59,7 +59,7 @@ class OlafFrame:
 
     @classmethod
     def decode(cls, frame: bytes) -> Self:
-        """An Olaf frame from its bytes.
+        """Decode an Olaf frame from its bytes.
 
         Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header states.
         """

@@ -20,7 +20,8 @@ def scenario_of(
     control: TransmissionModel | None = None,
     seed: int = 0,
 ) -> Scenario:
-    """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
+    """Make a scenario in which every worker of ``testbed`` sends each ``period`` ns, those of a cluster in
+    ``periods`` each that long.
 
     ``size`` is that of a frame in bytes, by default the smallest slot's. The reward rule does not apply: all
     rewards are equal. In a cluster that sends in rounds the period is that from a result to the next update.
@@ -56,7 +57,7 @@ def scenario_of(
 
 
 def engines_of(testbed: Testbed) -> tuple[EngineModel, ...]:
-    """The testbed's engines, each with its link towards the parameter server."""
+    """Return the testbed's engines, each with its link towards the parameter server."""
     topology = Topology(testbed)
     return tuple(_convert_engine(topology, engine) for engine in testbed.engines)
 
@@ -83,7 +84,7 @@ def _convert_engine(topology: Topology, engine: model.TestbedEngine) -> EngineMo
 
 
 def _travel_time(cable: model.TestbedLink | None, size: int) -> int:
-    """ns of a frame on the cable of a front port."""
+    """Return the ns of a frame on the cable of a front port."""
     if cable is None:
         return 0
     return cable.delay + (0 if cable.rate is None else round(size * 8e9 / cable.rate))

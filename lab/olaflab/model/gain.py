@@ -93,7 +93,7 @@ class Spread:
 
 
 def spread_of_seeds(values: Sequence[float | None]) -> Spread:
-    """The spread of the seeds' figures, at least one; None is infinite."""
+    """Return the spread of the seeds' figures, at least one; None is infinite."""
     known = np.sort([inf if value is None else value for value in values])
     return Spread(float(known[len(known) // 2]), float(known[0]), float(known[-1]))
 
@@ -150,14 +150,14 @@ def compare_ways(job: GainJob, seeds: Sequence[int] = SEEDS) -> Gain:
 
 
 def check_job(job: GainJob, seeds: int = len(SEEDS)) -> None:
-    """Raises BadInput for a job that cannot be sent, or is too large to simulate so many times."""
+    """Refuse a job that cannot be sent, or is too large to simulate so many times. Raises BadInput."""
     problems = list(_find_problems(job, seeds))
     if problems:
         raise BadInput(*problems)
 
 
 def make_scenario(job: GainJob, way: QueueWay, seed: int) -> Scenario:
-    """The job as a scenario of the event-level model."""
+    """Return the job as a scenario of the event-level model."""
     window = _WINDOW_INTERVALS * job.interval
     engine = EngineModel(
         "engine",
@@ -185,7 +185,7 @@ def make_scenario(job: GainJob, way: QueueWay, seed: int) -> Scenario:
 
 
 def observed_time(job: GainJob) -> int:
-    """ns of virtual time that a run takes, of which a tenth is not observed."""
+    """Return the ns of virtual time that a run takes, of which a tenth is not observed."""
     each = job.workers * job.clusters * job.segments
     return max(_INTERVALS, -(-_UPDATES // each)) * job.interval
 

@@ -133,7 +133,7 @@ class Course:
 
 
 def simulate_job(job: IterationJob) -> Course:
-    """The whole of ``job``.
+    """Simulate the whole of ``job``.
 
     Raises BadInput for a job that cannot be, OlafError when the engine drops a contribution or nothing goes
     on (a defect of the model).

@@ -26,8 +26,8 @@ MERGE_CYCLES = 3
 
 
 def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
-    """The scenario's sources and engines for another program: the numbers of engines, settings and sources,
-    then the world and these arrays, as native/simulate.h declares them; times in ns."""
+    """Return the scenario's sources and engines for another program: the numbers of engines, settings and
+    sources, then the world and these arrays, as native/simulate.h declares them; times in ns."""
     parts = engine_array(scenario), settings_array(scenario), source_array(scenario)
     whole = world_array(scenario, duration, warm_up)
     whole["indices"] = len(index_owners(scenario))
@@ -36,7 +36,8 @@ def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
 
 
 def world_array(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.void]:
-    """What a run is besides its engines and workers, still without the owners of the indices; times in ns."""
+    """Return what a run is besides its engines and workers, still without the owners of the indices; times in
+    ns."""
     row = np.zeros(1, STRUCTS["World"])
     row["clusters"], row["seed"] = scenario.clusters, scenario.seed
     row["start"], row["end"] = warm_up * PS, duration * PS
@@ -46,7 +47,7 @@ def world_array(scenario: Scenario, duration: int, warm_up: int) -> NDArray[np.v
 
 
 def engine_array(scenario: Scenario) -> NDArray[np.void]:
-    """Every engine with its link."""
+    """Return every engine with its link."""
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     rows = np.zeros(len(scenario.engines), STRUCTS["Engine"])
     for row, engine in zip(rows, scenario.engines, strict=True):
@@ -62,18 +63,18 @@ def engine_array(scenario: Scenario) -> NDArray[np.void]:
 
 
 def index_owners(scenario: Scenario) -> NDArray[np.uint32]:
-    """The cluster of each index: a cluster's segments have consecutive ones."""
+    """Return the cluster of each index: a cluster's segments have consecutive ones."""
     sizes = [scenario.segments.get(cluster, 1) for cluster in range(scenario.clusters)]
     return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
 
 
 def _first_indices(scenario: Scenario) -> NDArray[np.int64]:
-    """The first index of each cluster."""
+    """Return the first index of each cluster."""
     return np.searchsorted(index_owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
 
 
 def settings_array(scenario: Scenario) -> NDArray[np.void]:
-    """What every engine does with every index, engine by engine."""
+    """Return what every engine does with every index, engine by engine."""
     clusters = index_owners(scenario).tolist()
     members = scenario.members_below() if scenario.rounds else {}
     everyone = defaultdict[int, set[int]](set)
@@ -92,7 +93,7 @@ def settings_array(scenario: Scenario) -> NDArray[np.void]:
 
 
 def source_array(scenario: Scenario) -> NDArray[np.void]:
-    """Every periodic worker, in the order of the scenario."""
+    """Return every periodic worker, in the order of the scenario."""
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     drawn = np.random.default_rng(scenario.seed)
     first = _first_indices(scenario)
@@ -113,7 +114,7 @@ def source_array(scenario: Scenario) -> NDArray[np.void]:
 
 
 def arrival_array(scenario: Scenario) -> NDArray[np.void]:
-    """Every update of the trace."""
+    """Return every update of the trace."""
     trace = scenario.trace
     if trace is None:
         return np.zeros(0, STRUCTS["Arrival"])
@@ -184,7 +185,7 @@ STRUCTS = {name: each for header in _INTERFACES for name, each in _read_structs(
 
 @once
 def load_library() -> ctypes.CDLL:
-    """The library, its functions declared. Built when the cache does not hold it, in some seconds.
+    """Load the library with its functions declared. Built when the cache does not hold it, in some seconds.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """

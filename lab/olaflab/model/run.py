@@ -106,7 +106,7 @@ class Result:
         return self.average_age_of(range(len(self.clusters)))
 
     def average_age_of(self, places: Sequence[int]) -> float | None:
-        """:attr:`average_age` over the clusters at ``places`` in :attr:`clusters`."""
+        """Return :attr:`average_age` over the clusters at ``places`` in :attr:`clusters`."""
         ages = [self.clusters[place].average_age for place in places]
         known = [age for age in ages if age is not None]
         return sum(known) / len(known) if known and len(known) == len(ages) else None
@@ -246,7 +246,7 @@ def _worker_results(native: ctypes.CDLL, simulation: int, scenario: Scenario) ->
 
 
 def _check_accounts(result: Result, uncounted: int) -> None:
-    """Raises OlafError unless every worker update is accounted for."""
+    """Raise OlafError unless every worker update is accounted for."""
     ended = sum(cluster.delivered + cluster.replaced + cluster.lost for cluster in result.clusters)
     if result.generated != ended + uncounted + result.under_way:
         raise OlafError(

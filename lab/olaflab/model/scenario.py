@@ -168,7 +168,7 @@ class Scenario:
         return sorted(known)
 
     def members_below(self) -> Mapping[tuple[str, int], Set[int]]:
-        """The workers whose updates pass an engine, by the engine's name and their cluster."""
+        """Return the workers whose updates pass an engine, by the engine's name and their cluster."""
         first = {(source.engine, source.cluster, source.worker) for source in self.sources}
         if (trace := self.trace) is not None:
             engines = np.broadcast_to(np.asarray(trace.engine), len(trace.time)).tolist()

@@ -179,7 +179,7 @@ class Pacing(TransmissionControl):
 
 
 def make_testbed(learners: int, target: str = "twin") -> Testbed:
-    """One cluster with a member for each learner."""
+    """Make a testbed of one cluster with a member for each learner."""
     text = f"""
 name: bench-learners
 target: {target}
@@ -194,7 +194,7 @@ clusters: [{{count: 1, workers: {learners}, name: learner, port: 2, ip: 10.0.1.1
 
 
 def train(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> OutputRun:
-    """One training from its beginning. Raises OlafError."""
+    """Train once from the beginning. Raises OlafError."""
     queue = of_root(running.queues)
     for name, value in (
         ("mode", system.mode.number),
@@ -297,11 +297,10 @@ class _OutputTraining:
             end.control = Pacing(interval, self._begin + interval * number / len(self._ends))
 
     def start(self, slot: int) -> None:
-        """Runner."""
         self._network.at(self._network.time + COLD, partial(self._mark_started, slot))
 
     def give(self, slot: int, weights: Any, rows: ActorCritic) -> None:
-        """Runner: its member has the newest weights."""
+        """Give rows to a learner, whose member has the newest weights."""
         own = self._weights[slot]
         for block in self._ends[slot].poll():
             own[block.place] = block.values
@@ -310,7 +309,7 @@ class _OutputTraining:
         self._network.at(self._network.time + seconds, partial(self._finish_gradient, slot, rows, gradient))
 
     def stop(self, slot: int) -> None:
-        """Runner: nothing is left of one that has no rows."""
+        """Stop nothing: nothing is left of a learner without rows."""
 
     def _mark_started(self, slot: int) -> None:
         self._learners.ready(slot)

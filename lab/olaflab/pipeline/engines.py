@@ -33,7 +33,7 @@ class _Shards:
         return [self._engine.shard_of(index) for index in indices]
 
     def steer(self, queues: Mapping[int, Mapping[str, int]]) -> None:
-        """It has no cards."""
+        """Steer nothing: it has no cards."""
 
     def steering(self) -> Mapping[str, str]:
         return {}

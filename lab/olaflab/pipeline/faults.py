@@ -46,8 +46,9 @@ class Passed:
 
 
 def run_faults(testbed: Testbed, malformed: int, stopped: float, progress: Progress) -> dict[str, Passed]:
-    """Each fault by its name. ``malformed`` is the number of such frames, ``stopped`` how many seconds the
-    engine gets no processor. Raises OlafError for the first thing that is wrong."""
+    """Inject each fault, and return what passed by its name. ``malformed`` is the number of such frames,
+    ``stopped`` how many seconds the engine gets no processor. Raises OlafError for the first thing that is
+    wrong."""
     with deployed_testbed(replace(testbed, target="software"), progress) as running:
         bench = _Bench(testbed, running, running.logs()[0].parent, progress)
         of_root(running.queues).write("mode", Mode.OLAF.number)
@@ -65,8 +66,8 @@ def run_faults(testbed: Testbed, malformed: int, stopped: float, progress: Progr
 
 @contextmanager
 def stop_process(process: psutil.Process, seconds: float) -> Iterator[None]:
-    """``process`` gets no processor for ``seconds``, above 0, and then goes on. Should this process end
-    meanwhile, however that is, it is killed: nothing that is stopped stays."""
+    """Stop ``process`` for ``seconds``, above 0, then let it go on. Should this process end meanwhile,
+    however that is, it is killed: nothing that is stopped stays."""
     line = ["sh", "-c", _STOP, "sh", str(process.pid), str(seconds)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=True) as stopping:
         while stopping.poll() is None and process.status() != psutil.STATUS_STOPPED:
@@ -83,7 +84,7 @@ class _Bench:
         self._seq = self._sent = self._arrived = 0
 
     def measure_under(self, name: str, fault: Callable[[], None]) -> Passed:
-        """What becomes of updates around ``fault``."""
+        """Measure what becomes of updates around ``fault``."""
         self._progress(f"software: {name}")
         self._sent = self._arrived = 0
         with self._connected_host():
@@ -96,7 +97,7 @@ class _Bench:
         return Passed(self._sent, self._arrived)
 
     def send_malformed(self, count: int) -> None:
-        """Updates cut short, lengthened or hit in their headers, and noise."""
+        """Send updates cut short, lengthened or hit in their headers, and noise."""
         random, port = Random(1), self._hosts[self._testbed.workers[0].port]
         sound = self._make_update(0)
         for number in range(count):
@@ -111,14 +112,14 @@ class _Bench:
         self._drain_port(_QUIET, "")
 
     def stop_engine(self, seconds: float) -> None:
-        """The engine's process gets no processor, and updates come."""
+        """Stop the engine's process while updates come."""
         (process,) = engine_processes(self._running)
         with stop_process(process, seconds):
             self._send_frame(50)  # a UNIX socket takes at most some 100 until they are read
         self._drain_port(_QUIET, "stopped")
 
     def fill_host(self) -> None:
-        """One more host at the server's port, which never reads."""
+        """Open one more host at the server's port, which never reads."""
         port = next(each for each in self._running.attachments if each.number == self._ps.port)
         idle = open_host_port(port)
         try:
@@ -129,7 +130,7 @@ class _Bench:
             idle.close()
 
     def kill_engine(self) -> None:
-        """SIGKILL under load; then what a deploy does."""
+        """Kill the engine under load; then do what a deploy does."""
         self._send_frame(100)
         for process in engine_processes(self._running):
             process.send_signal(signal.SIGKILL)
@@ -137,7 +138,7 @@ class _Bench:
         self._start_engine()
 
     def delete_interface(self) -> None:
-        """The interface of the second worker; the first goes on. Then what a deploy does."""
+        """Delete the interface of the second worker; the first goes on. Then do what a deploy does."""
         ip.run_ip(
             [
                 "link",
@@ -174,7 +175,7 @@ class _Bench:
             self._sent += 1
 
     def _merge_two(self, name: str) -> None:
-        """Two workers' updates, held, leave as their sum."""
+        """Hold two workers' updates, which leave as their sum."""
         registers = of_root(self._running.queues)
         registers.write("hold", 1)
         begin = registers.read("in_updates")
@@ -189,7 +190,7 @@ class _Bench:
             raise _wrong_frames(name, "updates of two workers that wait are not merged")
 
     def _receive_count(self, name: str, seconds: float = _SECONDS) -> int:
-        """The count of the next frame at the server; 0 when there is none within ``seconds``.
+        """Return the count of the next frame at the server; 0 when there is none within ``seconds``.
 
         Without ``name`` it may be any frame.
         """

@@ -55,15 +55,15 @@ class InProcess:
             self._native.olaf_in_process_port(self._engine.handle, port)
 
     def shard_of(self, index: int) -> int:
-        """The shard that has an index."""
+        """Return the shard that has an index."""
         return self._engine.shard_of(index)
 
     def rate_up(self, frames: Sequence[bytes], count: int) -> float:
-        """Frames a second that come out, of ``count`` from the first worker."""
+        """Return the frames a second that come out, of ``count`` from the first worker."""
         return self._measure_rate(self._port, self._out, frames, count)
 
     def rate_down(self, frames: Sequence[bytes], count: int) -> float:
-        """The same the other way, of ``count`` from its parameter server."""
+        """Return the frames a second that come out, of ``count`` from its parameter server."""
         return self._measure_rate(self._out, self._port, frames, count)
 
     def _measure_rate(self, into: int, out: int, frames: Sequence[bytes], count: int) -> float:
@@ -75,7 +75,7 @@ class InProcess:
         return float(left / took * 1e9)
 
     def run_shards(self, frames: Sequence[Sequence[bytes]], count: int, shift: int = 0) -> Together:
-        """``count`` frames in every shard at once, in turn those of its entry in ``frames``, or of the
+        """Run ``count`` frames in every shard at once, in turn those of its entry in ``frames``, or of the
         ``shift``-th after it."""
         shards = self._engine.lanes
         spent = (ctypes.c_uint64 * shards)()
@@ -109,7 +109,7 @@ class InProcess:
 
 @contextmanager
 def engine_of(testbed: Testbed, target: str, progress: Progress) -> Iterator[InProcess]:
-    """An engine as ``target`` ("software" or "twin") has it. Raises OlafError."""
+    """Open an engine as ``target`` ("software" or "twin") has it. Raises OlafError."""
     build = registry.get_target(target).build(replace(testbed, target=target), progress)
     queues = [QUEUES[target](engine, progress) for engine in testbed.engines]
     with engines_of(testbed, build, queues) as made:

@@ -33,8 +33,8 @@ REST = "libc, switch and loop"
 
 
 def count_instructions(testbed: str, frames: int, progress: Progress) -> Mapping[str, Mapping[str, float]]:
-    """Instructions of one frame by kind of frame and by part. Raises MissingTool without valgrind, OlafError
-    when a run under it fails."""
+    """Count the instructions of one frame by kind of frame and by part. Raises MissingTool without valgrind,
+    OlafError when a run under it fails."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise MissingTool(Problem("instructions are counted by valgrind", remedy="apt-get install valgrind"))
@@ -59,7 +59,7 @@ def count_instructions(testbed: str, frames: int, progress: Progress) -> Mapping
 
 
 def read_costs(text: str) -> Counter[str]:
-    """Each object file's own instructions in a profile that callgrind wrote."""
+    """Read each object file's own instructions in a profile that callgrind wrote."""
     names: dict[str, str] = {}
     costs = Counter[str]()
     here, called = "", False
@@ -77,7 +77,7 @@ def read_costs(text: str) -> Counter[str]:
 
 
 def _frames(testbed: Testbed, kind: str) -> tuple[Sequence[bytes], bool]:
-    """Frames of one kind, and whether they come from the parameter server."""
+    """Return frames of one kind, and whether they come from the parameter server."""
     if kind == "ACK":
         return twin.encode_updates(testbed, _ACK_SIZE, kind=FrameType.ACK), True
     if kind == "plain UDP":

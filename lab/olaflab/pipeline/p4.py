@@ -31,7 +31,7 @@ class Rate:
 def switch_with_workers(
     source: Path, workers: int, progress: Callable[[str], None]
 ) -> tuple[NativeSwitch, float]:
-    """VNP4₁ with that many workers and one server, and how many entries went in per second.
+    """Return VNP4₁ with that many workers and one server, and how many entries went in per second.
 
     Raises OlafError when ``source`` does not have VNP4₁'s tables.
     """
@@ -62,7 +62,7 @@ def switch_with_workers(
 
 
 def encode_update(worker: int, size: int) -> bytes:
-    """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
+    """Encode one worker's update of ``size`` bytes, headers included; zeros for gradients."""
     import numpy as np
 
     from olaftest.frames import OlafFrame
@@ -78,7 +78,7 @@ def encode_update(worker: int, size: int) -> bytes:
 
 
 def measure_rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
-    """The rate of updates of ``size`` bytes, one worker after another: the best third of ``seconds``."""
+    """Measure the rate of updates of ``size`` bytes, worker by worker: the best third of ``seconds``."""
     frames = [encode_update(worker, size) for worker in range(workers)]
     first = switch.replay(_PORT, frames, 10)
     if first.sent != first.frames:

@@ -38,7 +38,7 @@ clusters:
 def make_testbed(
     shards: int, beats: int = 24, members: int = 4, transport: Transport = Transport.UNIX
 ) -> Testbed:
-    """One engine with a cluster of so many members for each shard."""
+    """Make a testbed of one engine with a cluster of so many members for each shard."""
     text = _TESTBED.format(
         shards=shards, beats=beats, clusters=shards, members=members, transport=transport.value
     )
@@ -54,15 +54,15 @@ class Scaling:
     """Where every frame comes in at another shard than its cluster's."""
 
     def per_second(self, shards: int) -> float:
-        """Frames, in wall time."""
+        """Return the frames a second, in wall time."""
         return median(each.per_second for each in self.runs[shards])
 
     def median_ns(self, shards: int) -> float:
-        """Processor time of a frame."""
+        """Return the processor time of a frame."""
         return median(each.ns for each in self.runs[shards])
 
     def ratio_to_one(self, shards: int, *, of_wall: bool) -> float:
-        """How many times the frames of one shard."""
+        """Return how many times the frames of one shard pass."""
         first = self.runs[min(self.runs)]
         pairs = zip(self.runs[shards], first, strict=True)
         if of_wall:
@@ -71,7 +71,8 @@ class Scaling:
 
 
 def measure_scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: Progress) -> Scaling:
-    """``runs`` times in turn ``count`` updates of ``size`` bytes in each shard of engines with so many."""
+    """Measure, ``runs`` times in turn, ``count`` updates of ``size`` bytes in each shard of engines with so
+    many."""
     beats = 24 if size <= 24 * BEAT_BYTES else _JUMBO_BEATS
     with ExitStack() as stack:
         engines: dict[int, tuple[InProcess, Sequence[Sequence[bytes]]]] = {}
@@ -92,8 +93,8 @@ def measure_scaling(shards: Sequence[int], size: int, count: int, runs: int, pro
 
 
 def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) -> float:
-    """Copies a second of ACKs of ``size`` bytes to a cluster of so many members, in processor time of one
-    core: the median of ``runs`` of ``count`` ACKs."""
+    """Return the copies a second of ACKs of ``size`` bytes to a cluster of so many members, in processor time
+    of one core: the median of ``runs`` of ``count`` ACKs."""
     bed = make_testbed(1, _JUMBO_BEATS, members)
     with in_process.engine_of(bed, "software", progress) as engine:
         acks = encode_updates(bed, size, kind=FrameType.ACK)
@@ -116,8 +117,8 @@ class Soak:
 
 
 def soak_engine(shards: int, size: int, seconds: float, progress: Progress) -> Soak:
-    """Updates of ``size`` bytes for ``seconds`` to all shards of an engine over veths at once, each by its
-    queue; says each time so many seconds are over what was lost. Raises OlafError."""
+    """Send updates of ``size`` bytes for ``seconds`` to all shards of an engine over veths at once, each by
+    its queue; report what was lost now and then. Raises OlafError."""
     bed = make_testbed(shards, _JUMBO_BEATS if size > 24 * BEAT_BYTES else 24, transport=Transport.VETH)
     with deployed_testbed(bed, progress) as running:
         if reason := why_no_veth(running):
@@ -143,7 +144,7 @@ def soak_engine(shards: int, size: int, seconds: float, progress: Progress) -> S
 
 
 def spread_updates(running: Running, bed: Testbed, size: int) -> Sequence[bytes]:
-    """Updates of ``size`` bytes for the first, the second, … shard in turn."""
+    """Encode updates of ``size`` bytes for the first, the second, … shard in turn."""
     owners = threads_of(running)[bed.root.name].owners([cluster.first for cluster in bed.clusters])
     workers = [bed.clusters[owners.index(shard)].workers[0] for shard in range(bed.shards)]
     return [
@@ -154,7 +155,7 @@ def spread_updates(running: Running, bed: Testbed, size: int) -> Sequence[bytes]
 
 
 def _by_shard(bed: Testbed, engine: InProcess, size: int) -> Iterator[Sequence[bytes]]:
-    """Updates of the clusters that each shard has."""
+    """Yield updates of the clusters that each shard has."""
     owners = {engine.shard_of(cluster.first): cluster for cluster in bed.clusters}
     for shard in range(bed.shards):
         yield encode_updates(bed, size, owners[shard].workers[0])

@@ -33,8 +33,9 @@ class TreeRun:
 def measure_tree(
     testbed: Testbed, progress: Progress, *, runs: int, count: int, size: int, gap: int
 ) -> list[TreeRun]:
-    """``count`` updates of ``size`` bytes, ``gap`` ns from one to the next, from each engine's first worker
-    in turn; the same ``runs`` times. Queues are in FIFO mode and without a rate limit: every update counts.
+    """Send ``count`` updates of ``size`` bytes, ``gap`` ns from one to the next, from each engine's first
+    worker in turn; the same ``runs`` times. Queues are in FIFO mode and without a rate limit: every update
+    counts.
 
     Raises BadInput for an impossible size, OlafError when the twin cannot be deployed.
     """
@@ -74,7 +75,7 @@ def _without_limits(testbed: Testbed) -> Testbed:
 
 
 def _choose_senders(testbed: Testbed) -> Sequence[Member]:
-    """The first worker of each engine that has workers."""
+    """Choose the first worker of each engine that has workers."""
     topology = Topology(testbed)
     return list({topology.home(worker): worker for worker in reversed(testbed.workers)}.values())
 

@@ -85,8 +85,8 @@ class Rate:
 def encode_updates(
     testbed: Testbed, size: int, worker: Member | None = None, kind: FrameType = FrameType.UPDATE
 ) -> Sequence[bytes]:
-    """Updates of a worker, or the testbed's first, ``size`` bytes each; or ACKs to it. Raises BadInput for an
-    impossible size."""
+    """Encode updates of a worker, or the testbed's first, ``size`` bytes each; or ACKs to it. Raises BadInput
+    for an impossible size."""
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
     most = testbed.root.beats * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
@@ -102,14 +102,14 @@ def encode_updates(
 
 
 def line_gap(frames: Sequence[bytes]) -> int:
-    """ns from frame to frame when one beat follows the other: 4 ns for each of them."""
+    """Return the ns from frame to frame when one beat follows the other: 4 ns for each of them."""
     return NS_PER_BEAT * -(-len(frames[0]) // layouts.BEAT_BYTES)
 
 
 def measure_virtual(
     running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, gap: int
 ) -> Rate:
-    """``count`` frames in virtual time, ``gap`` ns from one to the next. Raises OlafError."""
+    """Send ``count`` frames in virtual time, ``gap`` ns from one to the next. Raises OlafError."""
     port = testbed.workers[0].port
     timed = (TimedFrame(index * gap, port, frames[index % len(frames)]) for index in range(count))
     begin = time.perf_counter()
@@ -118,7 +118,7 @@ def measure_virtual(
 
 
 def find_ends(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
-    """Where the first worker's frames go in, and where those for its parameter server come out."""
+    """Find where the first worker's frames go in, and where those for its parameter server come out."""
     by_number = {attachment.number: attachment for attachment in running.attachments}
     return by_number[testbed.workers[0].port], by_number[testbed.parameter_servers[0].port]
 
@@ -133,9 +133,9 @@ def measure_wall(
     queues: int = 1,
     counted: bool = True,
 ) -> Rate:
-    """Frames over veths ``between`` the :func:`ends` for ``seconds``, by so many ``queues`` of the sender in
-    turn, ``rate`` a second (0: as fast as they come out), never more than ``window`` under way; unless
-    ``counted`` there is no queue to ask for losses. Raises OlafError."""
+    """Send frames over veths ``between`` the :func:`find_ends` for ``seconds``, by so many ``queues`` of the
+    sender in turn, ``rate`` a second (0: as fast as they come out), never more than ``window`` under way;
+    unless ``counted`` there is no queue to ask for losses. Raises OlafError."""
     sender, receiver = between
     parts = engine_processes(running)
     lost = _read_losses(running) if counted else {}
@@ -187,7 +187,7 @@ class Interleaved:
     """Runs by the deployment's name, in order."""
 
     def ratios_of(self, name: str, to: str) -> Sequence[float]:
-        """How many times as fast ``name`` was as ``to``, run by run, sorted."""
+        """Return how many times as fast ``name`` was as ``to``, run by run, sorted."""
         return sorted(
             one.per_second / other.per_second
             for one, other in zip(self.runs[name], self.runs[to], strict=True)
@@ -198,7 +198,7 @@ class Interleaved:
 def run_interleaved(
     runs: int, measures: Mapping[str, Callable[[float], Rate]], seconds: float
 ) -> Interleaved:
-    """``runs`` times, after a warm-up: each of ``measures``, for ``seconds``."""
+    """Run each of ``measures`` for ``seconds``, ``runs`` times after a warm-up."""
     for measure in measures.values():
         measure(_WARM_UP_SECONDS)
     done: dict[str, list[Rate]] = {name: [] for name in measures}
@@ -237,7 +237,7 @@ def measure_targets(
 
 
 def why_no_veth(running: Running) -> str | None:
-    """Why nothing can be measured over veths here, or None."""
+    """Say why nothing can be measured over veths here, or None."""
     if reason := interfaces.why_not():
         return reason
     others = [port for port in running.attachments if port.transport is not Transport.VETH]

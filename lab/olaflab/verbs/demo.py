@@ -82,13 +82,13 @@ def command(
 
 
 def _announce_step(step: str) -> None:
-    """A step of the demo, and what it proves."""
+    """Announce a step of the demo, and what it proves."""
     click.echo(f"\n── {step}", err=True)
 
 
 @contextmanager
 def _deploy_testbed() -> "Iterator[Store]":
-    """The testbed, deployed; destroyed afterwards, whatever happens."""
+    """Deploy the testbed; destroy it afterwards, whatever happens."""
     from olafctl.control.deploy import deploy_testbed
     from olafctl.control.destroy import destroy_deployment
     from olafctl.control.store import Store, folder_of
@@ -114,7 +114,7 @@ def _deploy_testbed() -> "Iterator[Store]":
 
 
 def _packet_tests() -> bool:
-    """Whether one failed; their report goes to standard error, so that --json stays JSON."""
+    """Return whether a packet test failed; the report goes to standard error, so that --json stays JSON."""
     from olafctl.control import child
 
     line = [sys.executable, "-m", "olafctl", "test", "--deployment", TESTBED]
@@ -136,7 +136,7 @@ def _show_results(in_turn: str, together: str) -> None:
 
 
 def _show_next(pictures: tuple[Path, ...], kept: "Store | None") -> None:
-    """What to look at now; the page of a deployment that is ``kept``, until Ctrl-C."""
+    """Show what to look at now; the page of a deployment that is ``kept``, until Ctrl-C."""
     figure6, ages = (picture for picture in pictures if picture.suffix == ".svg")
     click.echo("Look at next (each also as PNG):")
     click.echo(f"  {ages}: how old the model is that workers train on, through FIFO and through Olaf")

@@ -66,7 +66,7 @@ class Row:
 
 
 def train_ways(folder: Path, seeds: Sequence[int], settings: Settings, progress: Progress) -> list[Training]:
-    """Every way with every seed; runs that ``folder`` holds already are not repeated.
+    """Train every way with every seed; runs that ``folder`` holds already are not repeated.
 
     Raises OlafError when the example fails.
     """
@@ -91,7 +91,7 @@ def _run(way: str, seed: int, settings: Settings) -> Training:
 
 
 def summarise_ways(trainings: Sequence[Training]) -> list[Row]:
-    """Estimates over the seeds, which are the same of every way."""
+    """Estimate over the seeds, which are the same of every way."""
     by_way = {way: [one for one in trainings if one.way == way] for way in WAYS}
     deltas = np.array([one.end for one in by_way["deltas"]])
     rows = []

@@ -64,7 +64,7 @@ class Case:
 
 
 def _interpolated(changed: float, column: int) -> float:
-    """Bytes for each element, changed or not."""
+    """Interpolate the bytes for each element, changed or not."""
     shares = [0.0, *(row[0] for row in CODED), 1.0]
     each = [0.0, *(row[0] * row[column] for row in CODED), CODED[-1][column]]
     return float(np.interp(changed, shares, each))
@@ -83,7 +83,7 @@ class Way:
 
 
 def compare_ways(case: Case) -> Mapping[str, Way]:
-    """Every way, by its name. Full copies cost no coding; indices with values cost what XOR does."""
+    """Compare every way. Full copies cost no coding; indices with values cost what XOR does."""
     framed = (case.mtu + ETHERNET.size) / (case.mtu - IPV4.size - UDP.size)
     coding = case.full / case.encode + case.full / case.decode
     index = case.parameters * case.changed * _INDEX * framed
@@ -103,7 +103,8 @@ def compare_ways(case: Case) -> Mapping[str, Way]:
 
 
 def find_limit(case: Case) -> float:
-    """The rate of the link, in bit/s, below which Olaf's deltas are the fastest way; 0 where at no rate."""
+    """Return the rate of the link, in bit/s, below which Olaf's deltas are the fastest way; 0 where at no
+    rate."""
     ways = compare_ways(case)
     own, limits = ways[OLAF], [math.inf]
     for way in ways.values():
@@ -116,12 +117,12 @@ def find_limit(case: Case) -> float:
 
 
 def find_limits(case: Case) -> Mapping[int, float]:
-    """The same for other numbers of players, by these."""
+    """Find the limits for other numbers of players."""
     return {players: find_limit(replace(case, players=players)) for players in FAN_OUTS}
 
 
 def give_advice(case: Case, ways: Mapping[str, Way]) -> str:
-    """What to do, in a few sentences."""
+    """Say in a few sentences what to do."""
     limit = find_limit(case)
     below = (
         f"Deltas are the fastest way below {limit / 1e9:.3g} Gb/s"

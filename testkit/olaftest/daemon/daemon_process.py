@@ -44,7 +44,7 @@ class DaemonProcess:
         return self._process.pid
 
     def start(self) -> None:
-        """Returns when it serves. Raises OlafError."""
+        """Start the daemon; return when it serves. Raises OlafError."""
         with (self._log or Path(os.devnull)).open("ab") as log:
             self._process = subprocess.Popen(
                 self._argv, stdout=subprocess.PIPE, stderr=log, text=True, env=self._environment
@@ -70,7 +70,7 @@ class DaemonProcess:
 
 @contextmanager
 def running_daemon(process: DaemonProcess) -> Iterator[DaemonProcess]:
-    """``process`` runs meanwhile. Raises OlafError."""
+    """Run ``process`` meanwhile. Raises OlafError."""
     try:
         process.start()
         yield process

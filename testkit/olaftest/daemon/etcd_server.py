@@ -60,7 +60,7 @@ class EtcdCluster:
         process.wait()
 
     def wait(self) -> None:
-        """Returns when every endpoint answers. Raises OlafError."""
+        """Wait until every endpoint answers. Raises OlafError."""
         deadline = time.monotonic() + _DEADLINE
         for endpoint in self.endpoints:
             etcd = Etcd([endpoint], self._tls)
@@ -83,7 +83,7 @@ class EtcdCluster:
 
 @contextmanager
 def running_cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK) -> Iterator[EtcdCluster]:
-    """An etcd of ``size`` members at ``host`` meanwhile.
+    """Run an etcd of ``size`` members at ``host`` meanwhile.
 
     With ``tls`` it has that folder's pair ``etcd``, and asks clients for one of its authority. Raises
     OlafError.
@@ -104,6 +104,6 @@ def running_cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK
 
 @contextmanager
 def running_etcd(*, tls: Path | None = None) -> Iterator[str]:
-    """The endpoint of a :func:`cluster` of one."""
+    """Run a :func:`running_cluster` of one; yield its endpoint."""
     with running_cluster(1, tls=tls) as one:
         yield one.endpoints[0]

@@ -33,7 +33,7 @@ _FIRST = (
 
 
 def why_not() -> str | None:
-    """Why there can be no machines here."""
+    """Say why there can be no machines here."""
     if reason := interfaces.why_not():
         return reason
     tried = subprocess.run([*_UNSHARED, "true"], check=False, capture_output=True, text=True)
@@ -61,7 +61,7 @@ class LabMachine:
         return f"/proc/{self.inside.pid}/ns/net"
 
     def command_inside(self, *argv: str) -> list[str]:
-        """``argv`` as a command inside."""
+        """Return ``argv`` as a command inside."""
         return ["nsenter", f"--target={self.inside.pid}", "--net", "--mount", "--pid", "--", *argv]
 
     def run_ip(self, *argv: str) -> None:
@@ -69,7 +69,7 @@ class LabMachine:
         subprocess.run(self.command_inside("ip", *argv), check=True)
 
     def processes(self, module: str) -> Sequence[psutil.Process]:
-        """Processes of this machine that run the module ``module``."""
+        """List the processes of this machine that run the module ``module``."""
         own, found = _pid_namespace(self.inside.pid), []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
@@ -99,7 +99,7 @@ class MachineLab:
     def try_olafctl(
         self, *argv: str, role: str = OPERATOR, at: str = DESK, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """A verb, however it ended, with ``more`` of its environment."""
+        """Run a verb, however it ends, with ``more`` of its environment."""
         line = self.machines[at].command_inside(sys.executable, "-m", "olafctl", *argv)
         environment = {**os.environ, **self.environment_at(at, role), **more}
         return subprocess.run(
@@ -107,13 +107,13 @@ class MachineLab:
         )
 
     def begin_python(self, *argv: str) -> subprocess.Popen[str]:
-        """Python at the desk with these arguments; its streams are pipes."""
+        """Begin Python at the desk with these arguments; its streams are pipes."""
         pipe, line = subprocess.PIPE, self.machines[DESK].command_inside(sys.executable, *argv)
         environment = {**os.environ, **self.environment_at()}
         return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
 
     def make_daemon(self, testbed: Path, at: str = DESK, *options: str, listen: str = "") -> DaemonProcess:
-        """A daemon of ``testbed``, to be started."""
+        """Make a daemon of ``testbed``, to be started."""
         address = listen or f"unix:{self.machines[at].folder}/api.sock"
         arguments = ["daemon", str(testbed), "--listen", address, *options]
         return self._make_process(at, arguments, address)
@@ -128,7 +128,7 @@ class MachineLab:
         machine.agent.start()
 
     def kill_agent(self, name: str) -> None:
-        """As kill -9."""
+        """Kill the agent as kill -9 does."""
         agent = self.machines[name].agent
         assert agent is not None
         agent.kill()
@@ -144,8 +144,8 @@ class MachineLab:
             )
 
     def add_host(self, host: Host, machine: str, interface: str, others: Iterable[tuple[str, str]]) -> str:
-        """A host behind a network card of a machine, which knows the MAC addresses of ``others``; its network
-        namespace."""
+        """Add a host behind a network card of a machine, which knows the MAC addresses of ``others``; return
+        its network namespace."""
         self.machines[host.name] = made = _start_machine(self.folder, host.name, str(host.ip))
         self.join_cable(host.name, machine, interface)
         made.run_ip("link", "set", "dev", interface, "address", host.mac, "arp", "on")
@@ -163,7 +163,7 @@ class MachineLab:
         self.machines[name].run_ip("link", "set", "dev", interface, "up" if whole else "down")
 
     def environment_at(self, at: str = DESK, role: str = OPERATOR) -> dict[str, str]:
-        """What a verb needs at a machine, with the certificate of ``role``."""
+        """Return what a verb needs at a machine, with the certificate of ``role``."""
         return {"OLAF_STATE": str(self.machines[at].folder), "OLAF_CERTS": str(self.folder / role)}
 
     def _make_process(
@@ -176,7 +176,7 @@ class MachineLab:
 
 @contextmanager
 def lab(*names: str) -> Iterator[MachineLab]:
-    """A desk and these machines, each with its agent, in a folder of their own."""
+    """Run a desk and these machines, each with its agent, in a folder of their own."""
     # Short, for sockets.
     folder = Path("/tmp") / f"olafm{secrets.token_hex(3)}"
     folder.mkdir(mode=0o700)
@@ -210,7 +210,8 @@ def lab(*names: str) -> Iterator[MachineLab]:
 
 
 def star_testbed(made: MachineLab, names: Sequence[str], mode: str = "olaf") -> str:
-    """The testbed ``many``: its root on the first of these machines, a rack with a worker on each other."""
+    """Write the testbed ``many``: its root on the first of these machines, a rack with a worker on each
+    other."""
     racks = [*enumerate(names[1:], 2)]
     listed = ", ".join(f"{{name: {name}, address: {made.machines[name].address}:{PORT}}}" for name in names)
     engine = "indices: 4, slots: 16, beats: 4"
@@ -236,7 +237,7 @@ clusters: [{{name: all, mode: {mode}, workers: [{workers}]}}]
 
 
 def client_folder(certs: Path, folder: Path, name: str) -> None:
-    """The folder of the client that has the certificate ``name`` of ``certs``."""
+    """Make the folder of the client that has the certificate ``name`` of ``certs``."""
     folder.mkdir()
     for source, target in ((certs / "ca.pem", "ca.pem"), *((certs / f"{name}.{end}", f"client.{end}")
                            for end in ("pem", "key"))):  # fmt: skip
@@ -244,7 +245,7 @@ def client_folder(certs: Path, folder: Path, name: str) -> None:
 
 
 def _pid_namespace(process: int) -> Path:
-    """The namespace of processes that a process is in."""
+    """Return the namespace of processes that a process is in."""
     return Path(f"/proc/{process}/ns/pid").readlink()
 
 
@@ -259,7 +260,8 @@ def _start_machine(folder: Path, name: str, address: str) -> LabMachine:
 
 
 def _end_machine(machine: LabMachine) -> None:
-    """The kernel ends every process of a namespace whose first one ends; its interfaces go with it."""
+    """End a machine: the kernel ends every process of a namespace whose first one ends; interfaces go with
+    it."""
     with suppress(psutil.Error, IndexError):
         machine.inside.kill()
     machine.first.kill()

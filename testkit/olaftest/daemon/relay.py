@@ -28,13 +28,13 @@ class Relay:
 
     @classmethod
     def between(cls, outer: Path, inner: Path) -> "Relay":
-        """From the UNIX socket ``outer``, which it makes, to ``inner``. Raises OSError."""
+        """Relay from the UNIX socket ``outer``, which it makes, to ``inner``. Raises OSError."""
         connect = partial(unix.connect_to, inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
         return cls(unix.listen_at(outer, socket.SOCK_STREAM), connect)
 
     @classmethod
     def to(cls, endpoint: str) -> "Relay":
-        """From a port of the loopback, its :attr:`endpoint`, to another ``host:port``. Raises OSError."""
+        """Relay from a port of the loopback, its :attr:`endpoint`, to a ``host:port``. Raises OSError."""
         host, _, port = endpoint.rpartition(":")
         connect = partial(socket.create_connection, (host, int(port)), _CONNECT_SECONDS)
         return cls(socket.create_server(("127.0.0.1", 0)), connect)
@@ -53,7 +53,8 @@ class Relay:
         self._flows.set()
 
     def freeze_traffic(self) -> None:
-        """Connections stay; what is sent arrives only after :meth:`heal`, or never if a cut comes first."""
+        """Freeze connections: what is sent arrives only after :meth:`heal_traffic`, or never if a cut comes
+        first."""
         self._flows.clear()
 
     def heal_traffic(self) -> None:

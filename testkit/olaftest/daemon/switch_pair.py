@@ -122,7 +122,7 @@ class SwitchPair:
         return running if len(alive) == len(DEVICES) else None
 
     def start(self, clusters: Sequence[Cluster]) -> RunningPair:
-        """Both, fresh; what stands for the queue forgets its settings with them."""
+        """Start both switches fresh; what stands for the queue forgets its settings with them."""
         self.stop()
         self.registers.of_indices[:] = [IndexSettings()] * len(self.registers.of_indices)
         self.starts += 1
@@ -158,7 +158,7 @@ class SwitchPair:
         self._processes.clear()
 
     def host(self, block: str, port: int) -> UnixHostPort:
-        """The outside of a port of VNP4₁ (where hosts send) or VNP4₂ (where they receive)."""
+        """Return the outside of a port of VNP4₁ (where hosts send) or VNP4₂ (where they receive)."""
         return UnixHostPort(self._port_of(block, port))
 
     def _begin_switch(self, device: TargetDevice) -> None:
@@ -193,7 +193,7 @@ class SwitchPair:
 
 @contextmanager
 def running_pair(testbed: Testbed) -> Iterator[SwitchPair]:
-    """A pair that runs meanwhile, in a folder of its own. Raises OlafError."""
+    """Run a pair meanwhile, in a folder of its own. Raises OlafError."""
     place = Path(tempfile.mkdtemp(prefix="olaf-b-"))
     pair = SwitchPair(testbed, place)
     try:

@@ -82,7 +82,7 @@ class _Programmer:
             self._tables.start()
 
     def add_entry(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
-        """An entry."""
+        """Add an entry."""
         info: P4Info = self.program.p4info
         tables = {each.preamble.alias: each.preamble.id for each in info.tables}
         form = next(each for each in info.actions if each.preamble.alias == action)
@@ -105,7 +105,7 @@ class _Programmer:
 
 
 def _program_first(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
-    """A worker with an id in cluster 5, one without in cluster 6, one parameter server."""
+    """Program a worker with an id in cluster 5, one without in cluster 6, and one parameter server."""
     made = _Programmer(file, architecture, driver)
     for reason in Refusal:
         made.add_entry("refusals", reason, "refuse")
@@ -143,7 +143,7 @@ class Twin:
         return self._first.process(port, frame)
 
     def run_frame(self, port: int, frame: bytes) -> list[Sent]:
-        """Port 510 is the host; its frames begin with the port that they came in by."""
+        """Run a frame. Port 510 is the host; its frames begin with the port that they came in by."""
         sent: list[Sent] = []
         for out, between in self._first.process(port, frame):
             if out == CPU_PORT:
@@ -160,7 +160,7 @@ def _delivery_params(endpoint: Endpoint) -> tuple[int, int, int]:
 
 @cache
 def compile_blocks() -> Mapping[int, Module]:
-    """Both XSA programs in Verilog."""
+    """Compile both XSA programs to Verilog."""
     made = {}
     for ip in IPS:
         source = paths.sources() / "p4src" / f"{ip.name}_xsa.p4"
@@ -177,7 +177,7 @@ def program_box(box: Box) -> "list[_Programmer]":
 
 
 def open_programmed_box(seed: int = 1, periods: Mapping[str, int] | None = None) -> Box:
-    """The box with the twin's entries, groups and members."""
+    """Open the box with the twin's entries, groups and members."""
     box = Box(QUEUE, compile_blocks(), seed, periods)
     program_box(box)
     prepare_box(box)
@@ -185,14 +185,14 @@ def open_programmed_box(seed: int = 1, periods: Mapping[str, int] | None = None)
 
 
 def an_update(size: int) -> bytes:
-    """A worker's update of ``size`` bytes, no less than its headers, to the parameter server."""
+    """Make a worker's update of ``size`` bytes, no less than its headers, to the parameter server."""
     return _of_size(
         OlafFrame(WORKER, SERVER, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, _NONE, epoch=EPOCH), size
     )
 
 
 def an_ack(size: int) -> bytes:
-    """The parameter server's answer of ``size`` bytes to the cluster."""
+    """Make the parameter server's answer of ``size`` bytes to the cluster."""
     return _of_size(OlafFrame(SERVER, WORKER, FrameType.ACK, 0, 1, 7, 1.25, 1_000, _NONE, epoch=EPOCH), size)
 
 
@@ -304,7 +304,7 @@ class _Run:
         self._compare_frames(frames, missing, bad, lost)
 
     def _spoil_frame(self) -> int:
-        """Now and then a frame that must be dropped; how many."""
+        """Send now and then a frame that must be dropped; return how many."""
         pick = self._pick
         kind = pick.randrange(40)
         source = self._box.rx[pick.randrange(len(PORTS))]
@@ -369,7 +369,8 @@ class _Run:
         return sum(1 for number, sent in enumerate(due) if arrived[number] < len(sent))
 
     def _compare_frames(self, frames: int, missing: int, bad: int, lost: bool) -> None:
-        """A counter must account for every missing frame, and each stage's for what the one before sent."""
+        """Check that a counter accounts for every missing frame, and each stage's for what the one before
+        sent."""
         counters, queue = self._box.registers.counters(), self._box.queue.read_all()
         causes = {name: queue[name] for name in ("dropped_full", "dropped_bypass")}
         causes["dropped_punt"] = counters["dropped_punt"]
@@ -396,7 +397,7 @@ class _Run:
 
 
 def random_frame(pick: random.Random, nonce: int) -> bytes:
-    """Any kind of frame of 60 to 9036 bytes; no two are alike."""
+    """Draw any kind of frame of 60 to 9036 bytes; no two are alike."""
     size = pick.choice([*SIZES, pick.randint(60, LONGEST), pick.randint(60, 1500)])
     body = nonce.to_bytes(6, "big") + pick.randbytes(max(size - _UDP - 6, 12))
     kind = pick.randrange(9)
@@ -426,7 +427,7 @@ def _olaf_frame(
 
 
 def blank_status(frame: bytes) -> bytes:
-    """A frame without the queue's status: what was waiting when an ACK passed, the twin's queue has not."""
+    """Blank a frame's status of the queue: what was waiting when an ACK passed, the twin's queue has not."""
     at = layouts.GRADIENT_OFFSET
     is_ipv4 = frame[12:14] == b"\x08\x00" and len(frame) > at
     is_ack = is_ipv4 and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2

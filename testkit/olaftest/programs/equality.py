@@ -41,7 +41,7 @@ class Compared:
 def compare_programs(
     source: Path, frames: int, pauses: tuple[float, float] = (0.2, 0.2), seed: int = 1
 ) -> Compared:
-    """Random entries, members, groups and ``frames`` random frames.
+    """Compare by random entries, members, groups and ``frames`` random frames.
 
     ``pauses``: how often nothing comes in, and nothing may leave. Raises Difference, and Refused where the
     program is outside of the subset.
@@ -52,7 +52,7 @@ def compare_programs(
 def compare_text(
     text: str, frames: int, pauses: tuple[float, float] = (0.2, 0.2), seed: int = 1, file: str = "program.p4"
 ) -> Compared:
-    """As :func:`compare`, of a preprocessed program."""
+    """Compare as :func:`compare_programs`, a preprocessed program."""
     r = random.Random(seed)
     program = compile_text(text, optimize="-O1", file=file)
     info = ProgramInfo(program.p4info)
@@ -89,7 +89,7 @@ def compare_text(
 
 
 def compare_cached(text: str, frames: int, file: str) -> Compared:
-    """As :func:`compare_text`, and kept until the program or its Verilog changes."""
+    """Compare as :func:`compare_text`, and keep the result until the program or its Verilog changes."""
     made = compile_module(text, file, "simulated")
     parts = [own_digest(), made.text, *(path.read_text() for path in list_library()), text, str(frames)]
 
@@ -101,7 +101,7 @@ def compare_cached(text: str, frames: int, file: str) -> Compared:
 
 
 def _make_adder(native: NativeSwitch, made: SimulatedSwitch) -> Callable[[int, Key, int, ActionCall], None]:
-    """Inserts an entry on both, in the place of one with its match; none of which hardware has no room."""
+    """Insert an entry on both, in the place of one with its match; none of which hardware has no room."""
 
     def add(table: int, key: Key, priority: int, action: ActionCall) -> None:
         try:

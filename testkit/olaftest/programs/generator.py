@@ -67,7 +67,7 @@ class Generator:
         """What an expression can read: as written, and its width."""
 
     def generate_program(self, mistake: bool = False) -> tuple[str, list[Expr]]:
-        """A program and its results' expressions; with ``mistake`` it breaks a rule in one place."""
+        """Generate a program and its results' expressions; with ``mistake`` it breaks a rule in one place."""
         results = [self.bits(32, 4) for _ in range(RESULTS)]
         text = PROGRAM.format(
             fields=" ".join(f"bit<{width}> {name};" for name, width in FIELDS.items()),
@@ -82,7 +82,7 @@ class Generator:
         return "".join(places), results
 
     def bits(self, width: int, depth: int) -> Expr:
-        """An expression of ``bit<width>``."""
+        """Generate an expression of ``bit<width>``."""
         if depth == 0:
             return self._generate_leaf(width)
         kinds = [
@@ -151,7 +151,7 @@ class Generator:
         return Expr(f"(bit<{width}>) {inner.text}", lambda v: inner.value(v) & mask)
 
     def _of_signed(self, width: int, depth: int) -> Expr:
-        """Bits whose sign another width extends or cuts."""
+        """Generate bits whose sign another width extends or cuts."""
         other = self.random.choice([each for each in WIDTHS if each > 1])
         inner, mask = self.bits(other, depth), (1 << width) - 1
         if width == 1:
@@ -175,7 +175,7 @@ class Generator:
         return Expr(f"chosen({x.text}, {y.text})", lambda v: choose_value(x.value(v), y.value(v)))
 
     def generate_truth(self, depth: int) -> Expr:
-        """An expression of ``bool``."""
+        """Generate an expression of ``bool``."""
         if depth == 0 or self.random.random() < 0.6:
             return self._generate_comparison(depth)
         left, right = self.generate_truth(depth - 1), self.generate_truth(depth - 1)

@@ -14,7 +14,7 @@ _STEPS = 40
 
 
 def pick_pooled(r: random.Random, bits: int) -> int:
-    """Often one of a few values, so that frames and entries meet."""
+    """Pick often one of a few values, so that frames and entries meet."""
     full = (1 << bits) - 1
     if r.random() < 0.8:
         return r.choice((0, 1, 2, 3, 4, full, full >> 1, 0x0A000001 & full, 0x0A000102)) & full
@@ -38,7 +38,7 @@ class Walks:
                         self._matched.setdefault(t.key_width(key.value.type) or 0, []).append(match.value)
 
     def draw_frame(self) -> bytes:
-        """A frame; some are cut, or random altogether."""
+        """Draw a frame; some are cut, or random altogether."""
         r = self._r
         if r.random() < 0.05:
             return r.randbytes(r.randrange(1, 100))
@@ -92,7 +92,7 @@ class Walks:
 
 
 def _header_fields(type_: t.Type) -> list[tuple[str, int]]:
-    """The names and bits of a header's fields."""
+    """Return the names and bits of a header's fields."""
     base = t.strip_type(type_)
     return [(name, t.max_width(inner)) for name, inner in base.fields] if isinstance(base, t.Struct) else []
 
@@ -122,7 +122,7 @@ def fill_tables(
 
 
 def draw_members(value_set: Any, r: random.Random, most: int = 4) -> list[Key]:
-    """Members for a parser's value set."""
+    """Draw members for a parser's value set."""
     wanted = range(min(value_set.size, most))
     return list(
         dict.fromkeys(tuple(_draw_match(f.kind.name, f.bits, r) for f in value_set.fields) for _ in wanted)

@@ -19,7 +19,7 @@ _STATUS = re.compile(r"snl_(UNSAT|SAT|UNK) (-?\d+)")
 
 
 def find_abc() -> str:
-    """The program that ABC is in. Raises MissingTool when there is none."""
+    """Find the program that ABC is in. Raises MissingTool when there is none."""
     found = _is_installed() or find_yowasp()
     if found is None:
         raise MissingTool(
@@ -29,7 +29,7 @@ def find_abc() -> str:
 
 
 def prove_circuit(work: Path, method: str) -> tuple[str, int]:
-    """The verdict of ``method`` on ``circuit.aig``: UNSAT (no check can fail), SAT (one does) or UNK.
+    """Prove ``circuit.aig`` by ``method``; the verdict is UNSAT (no check can fail), SAT (one does) or UNK.
 
     With it the last cycle looked at: of SAT the one in which a check fails. Raises MissingTool without ABC,
     OlafError when it gives none.

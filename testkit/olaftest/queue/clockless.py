@@ -28,7 +28,7 @@ UNCOUNTED = (
 
 
 def build_clockless(geometry: Geometry) -> Path:
-    """The shared library for ``geometry``; see :func:`olafctl.queue.software.build_software_queue`."""
+    """Build the shared library for ``geometry``; see :func:`olafctl.queue.software.build_software_queue`."""
     return build_software_queue(geometry, _SOURCE, ("-fvisibility=default",))
 
 
@@ -48,11 +48,11 @@ class ClocklessQueue:
         self._library.clockless_free(self._queue)
 
     def offer(self, update: GoldenUpdate) -> None:
-        """An update is sent to the queue."""
+        """Send an update to the queue."""
         self._offered.append(update)
 
     def at(self, instant: Instant) -> None:
-        """The Verilated queue reports an instant."""
+        """Follow an instant that the Verilated queue reports."""
         library, queue = self._library, self._queue
         self._cycle = instant.cycle
         if instant.status:
@@ -76,23 +76,23 @@ class ClocklessQueue:
             self._settle_update(instant.cycle)
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
-        """An ACK passes."""
+        """Pass an ACK."""
         self._library.clockless_acknowledge(self._queue, ctypes.byref(tuser_of(sidecar)), header, len(header))
 
     def next_update(self) -> tuple[Sidecar, bytes]:
-        """The sidecar (but for its status) and the bytes of the next update to leave."""
+        """Return the sidecar (but for its status) and the bytes of the next update to leave."""
         return self._left.popleft()
 
     def status(self) -> tuple[int, int, int, int]:
-        """Occupancy, active clusters, slots and status flags in the next frame out."""
+        """Return occupancy, active clusters, slots and status flags in the next frame out."""
         return self._statuses.popleft()
 
     def read(self, name: str) -> int:
-        """A register."""
+        """Read a register."""
         return int(self._library.clockless_read(self._queue, BY_NAME[name].offset))
 
     def counter(self, name: str) -> int:
-        """A counter as of the last snapshot."""
+        """Return a counter as of the last snapshot."""
         low = BY_NAME[name].offset
         return int(
             sum(self._library.clockless_read(self._queue, low + 4 * word) << 32 * word for word in (0, 1))

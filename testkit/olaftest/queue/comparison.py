@@ -105,7 +105,7 @@ class QueueComparison:
             self._compare_departure(departure)
 
     def check_rest(self) -> None:
-        """Nothing is left: every frame that came in has left or been dropped."""
+        """Check that nothing is left: every frame that came in has left or been dropped."""
         left = {
             "updates offered": self.golden.undecided,
             "updates in the queue": self.golden.unsent,
@@ -304,7 +304,8 @@ class QueueComparison:
 
 
 def _is_update(departure: Departure) -> bool:
-    """An update, or the sum of a round: a result that only passes is of frame type RESULT already."""
+    """Return whether a frame is an update, or the sum of a round: a result that only passes is of frame type
+    RESULT already."""
     if departure.sidecar.kind != FrameKind.RESULT or len(departure.frame) < GRADIENT_OFFSET:
         return departure.sidecar.kind == FrameKind.UPDATE
     aggregated = header_field(departure.frame, "flags") & Flag.AGGREGATED
@@ -312,7 +313,7 @@ def _is_update(departure: Departure) -> bool:
 
 
 def _kept_bytes(frame: bytes, masks: Sequence[int]) -> bytes:
-    """The bytes of a frame that count."""
+    """Return the bytes of a frame that count."""
     return bytes(byte for at, byte in enumerate(frame) if masks[at // BEAT_BYTES] >> at % BEAT_BYTES & 1)
 
 

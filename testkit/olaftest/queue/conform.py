@@ -81,7 +81,7 @@ EXPECTED = (
 def run_seed(
     model: QueueModel, geometry: Geometry, seed: int, frames: int, in_cpp: Path | None = None
 ) -> QueueComparison:
-    """Random traffic under random settings in a new ``model``, episode by episode.
+    """Run random traffic under random settings in a new ``model``, episode by episode.
 
     ``in_cpp`` is the library of the queue in C++, which receives every event of the model.
 
@@ -128,7 +128,7 @@ def _start_in_the_middle(comparison: QueueComparison, geometry: Geometry, pick: 
 
 
 def _run_windows(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
-    """Numbered sums alone, of few members, none of which is refused for lack of room."""
+    """Run numbered sums alone, of few members, none of which is refused for lack of room."""
     traffic = Traffic(pick.getrandbits(32), geometry, 1, 16, numbered=True)
     comparison.set(accumulate_quota=geometry.slots)
     (index,) = traffic.indices
@@ -147,7 +147,8 @@ def _run_windows(comparison: QueueComparison, geometry: Geometry, pick: random.R
 
 
 def _run_weights(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
-    """Updates that are weighed by their staleness, then some that are too old, with few ACKs between them.
+    """Run updates that are weighed by their staleness, then some that are too old, with few ACKs between
+    them.
 
     Each time the server begins again.
     """
@@ -231,7 +232,7 @@ def _run_episode(comparison: QueueComparison, geometry: Geometry, pick: random.R
 
 
 def _draw_settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> IndexSettings:
-    """``favourite`` is the mode that most indices have."""
+    """Draw settings; ``favourite`` is the mode that most indices have."""
     threshold = pick.choice(traffic.thresholds)
     return IndexSettings(
         favourite if favourite is not None and pick.random() < 0.9 else pick.choice(tuple(Mode)),
@@ -247,7 +248,7 @@ def _draw_settings(pick: random.Random, traffic: Traffic, favourite: Mode | None
 def _configure_indices(
     comparison: QueueComparison, traffic: Traffic, pick: random.Random, favourite: Mode | None
 ) -> None:
-    """Settings for some of the indices that take part; the others keep theirs."""
+    """Configure some of the indices that take part; the others keep their settings."""
     if pick.random() < 0.5:
         first, last = min(traffic.indices), max(traffic.indices)
         comparison.command(
@@ -266,7 +267,7 @@ def _give_command(
     pick: random.Random,
     favourite: Mode | None,
 ) -> None:
-    """A command at this cycle, for one index that takes part or some; now and then a bad one."""
+    """Give a command at this cycle, for one index that takes part or some; now and then a bad one."""
     code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
     first = pick.choice(traffic.indices)
     last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
@@ -297,8 +298,8 @@ def run_conformance(
     progress: Callable[[Coverage], None] = lambda coverage: None,
     resume: Path | None = None,
 ) -> Coverage:
-    """Seeds over all GEOMETRIES until ``frames`` were compared; see :func:`seeds`. Raises Unexplained on any
-    difference, BadInput."""
+    """Run seeds over all GEOMETRIES until ``frames`` were compared; see :func:`run_seeds`. Raises Unexplained
+    on any difference, BadInput."""
     libraries = [(geometry, build_queue(geometry), build_clockless(geometry)) for geometry in GEOMETRIES]
 
     def one(coverage: Coverage, geometry: Geometry, verilated: Path, in_cpp: Path) -> None:
@@ -316,7 +317,7 @@ def run_seeds(
     resume: Path | None,
     how: str,
 ) -> Coverage:
-    """``one`` seed after the other, over ``libraries`` in turn, until ``frames`` were compared.
+    """Run ``one`` seed after the other, over ``libraries`` in turn, until ``frames`` were compared.
 
     ``resume`` keeps what is done after each seed; where it exists, the run goes on from it. It holds for the
     same libraries and ``how``: raises BadInput for a file of others.

@@ -24,7 +24,7 @@ _CYCLES_OF_COMMANDS = 240
 
 
 def window_edges(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
-    """A member's number jumps by the edges of its window; then contributions around them come again."""
+    """Move a member's number by the edges of its window; then send contributions around them again."""
     index = pick.randrange(geometry.indices)
     comparison.set(accumulate_quota=geometry.slots)
     settings = IndexSettings(Mode.ISWITCH_ASYNC, threshold=65535)
@@ -51,7 +51,7 @@ def window_edges(comparison: QueueComparison, geometry: Geometry, pick: random.R
 
 
 def version_edges(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
-    """Rows of older ACKs and of stale updates, cut short by one and whole; then a halted index."""
+    """Send rows of older ACKs and of stale updates, cut short by one and whole; then halt an index."""
     index = pick.randrange(geometry.indices)
     bound = pick.choice((0, 3))
     version = pick.randrange(1 << 16)
@@ -83,7 +83,7 @@ def version_edges(comparison: QueueComparison, geometry: Geometry, pick: random.
 
 
 def commands_beside_acks(comparison: QueueComparison, geometry: Geometry, pick: random.Random) -> None:
-    """A command goes over a range while ACKs of one beat come in about every third cycle."""
+    """Give a command over a range while ACKs of one beat come in about every third cycle."""
     last = min(_COMMANDED, geometry.indices) - 1
     start = comparison.model.cycle
     version = pick.randrange(1 << 16)

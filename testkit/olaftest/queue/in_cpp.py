@@ -50,7 +50,8 @@ class Agreement:
 
 
 def compare_loads(loads: int, frames: int, seed: int, geometry: Geometry | None = None) -> Agreement:
-    """``frames`` whole frames of each of ``loads`` random loads. Raises MissingTool without Verilator."""
+    """Compare ``frames`` whole frames of each of ``loads`` random loads. Raises MissingTool without
+    Verilator."""
     geometry = geometry or Geometry()
     libraries = build_queue(geometry), build_software_queue(geometry)
     total = Agreement()
@@ -91,7 +92,7 @@ def _compare_load(
 
 
 def _draw_arrivals(pick: random.Random, geometry: Geometry, frames: int) -> Arrivals:
-    """Updates and ACKs of some indices and workers, from back to back to far apart."""
+    """Draw updates and ACKs of some indices and workers, from back to back to far apart."""
     beats = pick.choice([each for each in _BEATS if each <= geometry.beats])
     spread = pick.choice((beats, 2 * beats, 5 * beats, 20 * beats))
     indices, workers = pick.randint(1, geometry.indices), pick.randint(1, 4)
@@ -159,7 +160,7 @@ class Shards:
         self.moves = 0
 
     def offer(self, sidecar: Sidecar, frame: bytes) -> None:
-        """A frame comes to the shard that has its index."""
+        """Offer a frame to the shard that has its index."""
         self.queues[self._owners[sidecar.index]].offer(sidecar, frame)
 
     def write(self, name: str, value: int) -> None:
@@ -214,7 +215,8 @@ class Shards:
 
 
 def run_seed(model: QueueModel, library: Path, geometry: Geometry, seed: int, frames: int, count: int) -> int:
-    """``frames`` in episodes through ``model`` and ``count`` shards; the moves. Raises Unexplained."""
+    """Run ``frames`` in episodes through ``model`` and ``count`` shards; return the moves. Raises
+    Unexplained."""
     pick = random.Random(f"shards {seed}")
     comparison, shards = _Recorded(model, geometry), Shards(library, count)
     for name, value in (("accumulate_quota", geometry.slots), ("stale_shifts_low", 0x32221110)):
@@ -290,7 +292,7 @@ def _draw_settings(pick: random.Random) -> IndexSettings:
 def _draw_frames(
     indices: list[int], geometry: Geometry, pick: random.Random, count: int
 ) -> Iterator[tuple[Sidecar, bytes]]:
-    """``count`` updates and ACKs."""
+    """Draw ``count`` updates and ACKs."""
     lanes = 16 * (min(pick.choice((1, 2, 5)), geometry.beats) - 1)
     rounds: dict[int, int] = defaultdict(int)
     for number in range(count):
@@ -313,8 +315,8 @@ def _draw_frames(
 def run_shards(
     frames: int, count: int, progress: Callable[[Coverage], None], resume: Path | None = None
 ) -> Coverage:
-    """Seeds over all geometries with several indices until ``frames`` were compared; see
-    :func:`olaftest.queue.conform.seeds`. Raises Unexplained on any difference, BadInput."""
+    """Run seeds over all geometries with several indices until ``frames`` were compared; see
+    :func:`olaftest.queue.conform.run_seeds`. Raises Unexplained on any difference, BadInput."""
     several = [geometry for geometry in GEOMETRIES if geometry.indices > 1]
     libraries = [(each, build_queue(each), build_software_queue(each)) for each in several]
 

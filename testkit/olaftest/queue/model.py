@@ -121,7 +121,7 @@ class AnyQueue:
         return passed
 
     def take_departures(self) -> Iterator[Departure]:
-        """The frames that left completely since the last call, in order."""
+        """Yield the frames that left completely since the last call, in order."""
         user, frame = Tuser(), ctypes.c_void_p()
         first, last = ctypes.c_uint64(), ctypes.c_uint64()
         places = [ctypes.byref(each) for each in (user, frame, first, last)]
@@ -153,7 +153,7 @@ class QueueModel(AnyQueue):
     def offer(
         self, sidecar: Sidecar, frame: bytes, cycle: int = 0, keeps: Sequence[int] | None = None
     ) -> None:
-        """With ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats."""
+        """Offer a frame; with ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats."""
         if keeps is None:
             super().offer(sidecar, frame, cycle)
             return
@@ -171,7 +171,7 @@ class QueueModel(AnyQueue):
         self._library.olaf_queue_reset(self._queue, clear)
 
     def access(self, write: bool, offset: int, value: int = 0, strobe: int = 0xF) -> tuple[int, int]:
-        """One access of the register port: its AXI response, and what was read.
+        """Access the register port once; return its AXI response, and what was read.
 
         Raises OlafError when the port does not answer.
         """
@@ -204,7 +204,7 @@ class QueueModel(AnyQueue):
         self._library.olaf_queue_watch(self._queue, 1)
 
     def instants(self) -> list[Instant]:
-        """What was recorded since the last call."""
+        """Return what was recorded since the last call."""
         recorded = ctypes.POINTER(_Instant)()
         count = self._library.olaf_queue_instants(self._queue, ctypes.byref(recorded))
         return [
@@ -226,15 +226,15 @@ class QueueModel(AnyQueue):
 
 
 def tuser_of(sidecar: Sidecar) -> Tuser:
-    """As native code takes it."""
+    """Return a sidecar as native code takes it."""
     return Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
 
 
 def sidecar_of(user: Tuser) -> Sidecar:
-    """As native code gave it."""
+    """Return a sidecar as native code gave it."""
     return Sidecar(*(getattr(user, name) for name in _NAMES))
 
 
 def without_status(sidecar: Sidecar) -> Sidecar:
-    """``sidecar`` as it was before the queue wrote its status into it."""
+    """Return ``sidecar`` as it was before the queue wrote its status into it."""
     return replace(sidecar, occupancy=0, active_clusters=0, slots=0, status_flags=0)

@@ -69,7 +69,7 @@ def make_update(
     dst: int = 2,
     headers: bytes = bytes(_UDP_END),
 ) -> Frame:
-    """An update's sidecar and bytes; ``reward`` as binary32 bits, ``gradients`` little-endian binary32.
+    """Make an update's sidecar and bytes; ``reward`` as binary32 bits, ``gradients`` little-endian binary32.
 
     ``headers`` are the bytes before the Olaf header; their UDP length becomes ``udp_length``, else the true.
     """
@@ -151,7 +151,7 @@ class Traffic:
         )
 
     def next_frame(self) -> Frame:
-        """The next frame."""
+        """Return the next frame."""
         draw = self._random.random()
         if self._random.random() < self._acks:
             return self._draw_ack()
@@ -163,13 +163,13 @@ class Traffic:
         return self._draw_update()
 
     def begin_again(self, acks: int) -> Iterator[Frame]:
-        """The server begins again, with older weights: so many ACKs of the first index in a row."""
+        """Begin the server again, with older weights: yield so many ACKs of the first index in a row."""
         self._policy -= self._random.choice((20, 300, 20_000))
         for number in range(acks):
             yield self._ack_of(self.indices[0], self._policy + number // 8)
 
     def next_beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
-        """The next frame, now and then as whole beats with holes in their tkeep."""
+        """Return the next frame, now and then as whole beats with holes in their tkeep."""
         sidecar, frame = self.next_frame()
         if self._random.random() > 0.08:
             return sidecar, frame, None
@@ -184,7 +184,8 @@ class Traffic:
         return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
 
     def fill_bypass(self) -> list[Frame]:
-        """Frames that fill the bypass to its last beat, and more; none is a beat longer than it declares."""
+        """Return frames that fill the bypass to its last beat, and more; none is a beat longer than it
+        declares."""
         pick = self._random
         sizes = [9036] * 3 + [60] * 120
         frames = [(Sidecar(size, src=pick.getrandbits(16)), pick.randbytes(size)) for size in sizes]
@@ -227,13 +228,13 @@ class Traffic:
         )
 
     def _draw_version(self) -> int:
-        """Mostly of some versions ago; now and then far from the newest, or yet to come."""
+        """Draw a version, mostly of some versions ago; now and then far from the newest, or yet to come."""
         pick = self._random
         ago = pick.choice((0, 0, 1, 2, 3, pick.getrandbits(4), pick.getrandbits(15), 1 << 15, -1))
         return (self._policy - self._behind - ago) % (1 << 16)
 
     def _draw_ack(self) -> Frame:
-        """An ACK of an index that takes part: the weights have moved on."""
+        """Draw an ACK of an index that takes part: the weights have moved on."""
         pick = self._random
         if pick.random() < self._begins_again:
             self._policy -= pick.choice((1, 20, 300, 20_000))
@@ -256,7 +257,7 @@ class Traffic:
         return replace(sidecar, kind=FrameKind.ACK), frame
 
     def _draw_round(self, index: int) -> int:
-        """Mostly the round at hand; now and then one that is over, or far from it, or the next."""
+        """Draw mostly the round at hand; now and then one that is over, or far from it, or the next."""
         pick = self._random
         if index not in self._rounds:
             return pick.getrandbits(32)
@@ -266,7 +267,8 @@ class Traffic:
         return (self._rounds[index] + away) % (1 << 32)
 
     def _draw_number(self, index: int, member: int) -> int:
-        """Mostly the member's next; now and then one of before, or one further ahead or far from it."""
+        """Draw mostly the member's next number; now and then one of before, or one further ahead or far from
+        it."""
         pick = self._random
         start = pick.choice((0, (1 << 31) - 9, (1 << 32) - 9))
         newest = self._numbers.setdefault((index, member), start)
@@ -341,7 +343,8 @@ class Traffic:
         return sidecar, _with_udp_length(frame, wrong)
 
     def _of_boundary_size(self) -> Frame:
-        """A size at the edge of what its UDP length can hold, where a sum or product of few bits wraps."""
+        """Draw a frame of a size at the edge of what its UDP length can hold, where a sum or product of few
+        bits wraps."""
         pick = self._random
         size = pick.choice((0, 1, 30, 33, 34, 60, 63, 64, 68, 127, 128, 65532, 65535))
         length = pick.choice((size - _BEFORE_UDP, size, 65535, 0, 30, 26)) % (1 << 16)
@@ -392,5 +395,5 @@ def _with_udp_length(frame: bytes, length: int) -> bytes:
 
 
 def _worker_id(number: int) -> int:
-    """Its id has one bit of 32, or none: a comparison that leaves a bit out takes it for another's."""
+    """Return an id with one bit of 32, or none: a comparison that leaves a bit out takes it for another's."""
     return (1 << number % 33) >> 1

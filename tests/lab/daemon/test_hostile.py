@@ -160,7 +160,7 @@ def make_hostile(count: int, chance: random.Random) -> Iterator[bytes]:
 
 
 def mutated_calls(address: str, count: int, chance: random.Random) -> dict[str, int]:
-    """gRPC statuses of calls with damaged messages, about what does not exist."""
+    """Count the gRPC statuses of calls with damaged messages, about what does not exist."""
     good = [
         ("Join", olaf_pb2.JoinRequest(cluster="nowhere", ip="10.9.0.1", port=2)),
         ("Leave", olaf_pb2.LeaveRequest(worker="no one")),

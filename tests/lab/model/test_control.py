@@ -68,7 +68,7 @@ def test_it_decides_as_the_sdk_does_on_the_same_random_numbers(
 
 
 def make_tree(edge_slots: int, core_slots: int, control: TransmissionModel | None) -> Scenario:
-    """Ten clusters of two workers, half of them behind each edge; the core's output takes half the load."""
+    """Make ten clusters of two workers, five behind each edge; the core's output takes half the load."""
     rate = 10 * 2 * 1000 * 8 * 10 / 2
     engines = (
         EngineModel("a", edge_slots, link=LinkModel("core", delay=MS), active_window=SECOND),
@@ -87,7 +87,7 @@ FAIR = TransmissionModel(v=0.4, tolerance=0.4)
 
 
 def held_share(result: Result) -> float:
-    """The share of updates that transmission control held back."""
+    """Return the share of updates that transmission control held back."""
     kept = sum(cluster.held for cluster in result.clusters)
     return kept / (kept + result.generated)
 

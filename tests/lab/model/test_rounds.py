@@ -28,7 +28,7 @@ def make_members(workers: int, retry: int = 100 * US) -> tuple[Source, ...]:
 
 
 def collect_results(result: Result) -> list[tuple[int, int, int]]:
-    """(generated, received, count) of each; ns."""
+    """Collect (generated, received, count) of each result; ns."""
     found = result.receptions
     assert found is not None
     rows = zip(found.generated // 1000, found.time // 1000, found.count, strict=True)

@@ -29,12 +29,12 @@ def make_source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any
 
 
 def rate_for(service: int) -> float:
-    """bit/s at which a frame of 64 bytes takes ``service`` ns, rounded to the nearest cycle."""
+    """Return the bit/s at which a frame of 64 bytes takes ``service`` ns, rounded to the nearest cycle."""
     return 64 * 8 * SECOND / (service - 1)
 
 
 def make_receptions(result: Result) -> list[tuple[int, int, int, int]]:
-    """(cluster, generated, received, count), in ns."""
+    """Return (cluster, generated, received, count), in ns."""
     assert result.receptions is not None
     columns = (
         result.receptions.cluster,
@@ -94,7 +94,7 @@ def test_a_link_drops_what_its_queue_has_no_room_for() -> None:
 
 
 def random_scenario(pick: random.Random) -> Scenario:
-    """Two engines before a third, at loads from idle to far too much."""
+    """Make two engines before a third, at loads from idle to far too much."""
     mode = pick.choice((Mode.OLAF, Mode.FIFO))
     engines = tuple(
         EngineModel(
@@ -148,7 +148,7 @@ def test_the_ages_equal_the_shared_definition(seed: int, warm_up: int) -> None:
 
 
 def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], UpdateSchedule]:
-    """A system as the verifier has it, the same workers here, and what they generate."""
+    """Make a system as the verifier has it, the same workers here, and what they generate."""
     clusters, sources = [], []
     for index in range(pick.randint(2, 6)):
         workers, period = pick.randint(1, 3), pick.randint(50, 200) * US
@@ -243,7 +243,7 @@ def test_a_wrong_topology_is_one_clear_line(changes: dict[str, Any], says: str) 
 
 
 def make_trace(**changes: Any) -> Trace:
-    """Two updates of cluster 0, of whose model there are two segments."""
+    """Make a trace of two updates of cluster 0, of whose model there are two segments."""
     two = np.array([0, 1])
     return replace(Trace("e", two * US, two * 0, two, 64, segment=two), **changes)
 

@@ -16,7 +16,7 @@ US, SECOND = 1_000, 10**9
 
 
 def make_crowd(seed: int, segments: dict[int, int], **changes: Any) -> Scenario:
-    """Five clusters of three workers before a slow output."""
+    """Make five clusters of three workers before a slow output."""
     pick = random.Random(seed)
     engine = EngineModel("e", slots=pick.randint(2, 9), rate=64 * 8 * SECOND / (pick.randint(2, 30) * US))
     sources = tuple(

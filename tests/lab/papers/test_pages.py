@@ -25,7 +25,7 @@ def read_page(path: Path) -> str:
 
 
 def committed_estimates(*papers: str) -> set[str]:
-    """Every estimate in the committed cells and statements, without its sign."""
+    """Return every estimate in the committed cells and statements, without its sign."""
     sections = [section for paper in papers for section in Committed(DOCS, paper).load_sections().values()]
     cells = [cell for one in sections for table in one.tables.values() for row in table.rows for cell in row]
     text = " ".join([*cells, *(statement for one in sections for statement in one.verdicts)])

@@ -77,7 +77,7 @@ def test_p4c_and_bmv2_agree(tmp_path: Path, seed: int) -> None:
 
 
 def _sent_by_bmv2(folder: Path, frames: list[bytes]) -> list[bytes]:
-    """In a network namespace of its own, since its Thrift port listens everywhere."""
+    """Run BMv2 in a network namespace of its own, since its Thrift port listens everywhere."""
     PcapWriter(folder / "one_out.pcap").close()
     given = PcapWriter(folder / "one_in.pcap")
     for frame in frames:

@@ -17,7 +17,7 @@ _WORDS_OF_A_BEAT = BEAT_BYTES // 4
 
 
 def check_takes_turns(model: QueueModel, indices: int) -> None:
-    """Updates and other frames that wait for the output leave in turn, one by one."""
+    """Check that updates and other frames that wait for the output leave in turn, one by one."""
     model.block(True)
     for index in range(indices):
         model.offer(*make_update(index, 1, bytes(4 * 40)))
@@ -32,7 +32,7 @@ def check_takes_turns(model: QueueModel, indices: int) -> None:
 
 
 def check_keeps_the_rate(model: QueueModel, indices: int) -> None:
-    """Updates leave at the rate; a higher rate before it leaves no more than a cycle's bits over."""
+    """Check that updates leave at the rate, and that a higher one before leaves a cycle's bits at most."""
     model.registers.write("rate", _FAST << 16)
     for _ in range(_UPDATES):
         model.offer(*make_update(0, 1, bytes(0)))
@@ -54,7 +54,7 @@ def check_keeps_the_rate(model: QueueModel, indices: int) -> None:
 
 
 def check_reset_forgets_the_turn(model: QueueModel) -> None:
-    """After a reset, the order of two frames ready at once does not depend on what left before it."""
+    """Check that after a reset the order of two frames ready at once does not depend on what left before."""
     orders: list[list[list[int]]] = []
     for last in (make_update(0, 1, bytes(64)), (Sidecar(60), bytes(60))):
         orders.append([])
@@ -76,7 +76,8 @@ def check_reset_forgets_the_turn(model: QueueModel) -> None:
 
 
 def check_locks_during_stalls(model: QueueModel, geometry: Geometry, seed: int, tries: int) -> None:
-    """An update that stalls behind two that merge is decided rightly while its index's update leaves.
+    """Check that an update that stalls behind two that merge is decided rightly while its index's update
+    leaves.
 
     Needs adders of at least five cycles, two indices and two slots.
     """

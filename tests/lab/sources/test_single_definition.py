@@ -18,7 +18,7 @@ _VERSIONED = ("lab", "sdk", "testkit")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of everything that generators read and write."""
+    """Provide a copy of everything that generators read and write."""
     for part in _PARTS:
         shutil.copytree(paths.sources() / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     for part in _VERSIONED:

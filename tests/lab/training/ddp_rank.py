@@ -59,7 +59,7 @@ class LossyUdpPort(UdpPort):
 
 
 def train_model(backend: str, seed: int) -> str:
-    """DDP from ``seed``: a digest of the weights at the end."""
+    """Train by DDP from ``seed``; return a digest of the weights at the end."""
     dist.init_process_group(backend)
     torch.manual_seed(seed)
     model = DistributedDataParallel(
@@ -79,7 +79,7 @@ def train_model(backend: str, seed: int) -> str:
 
 
 def is_answered() -> bool:
-    """Whether a round of the last job's epoch still gets a result."""
+    """Return whether a round of the last job's epoch still gets a result."""
     rounds = Rounds(
         UdpPort(host_port(os.environ["OLAF_LOCAL"])),
         host_port(os.environ["OLAF_ADDRESS"]),
@@ -98,7 +98,7 @@ def is_answered() -> bool:
 
 
 def main() -> None:
-    """The jobs, one after the other; between the two of the engine the test changes the epoch."""
+    """Run the jobs, one after the other; between the two of the engine the test changes the epoch."""
     torch.set_num_threads(1)
     ports: list[LossyUdpPort] = []
     importlib.import_module("olaf.distributed")  # registers the backend

@@ -37,7 +37,7 @@ _TRIES = 4
 
 
 def make_counting(number: int, step: int) -> Callable[[int], tuple[int, int, str]]:
-    """An actor that adds what it is given to what it has, and says where it is."""
+    """Make an actor that adds what it is given to what it has, and says where it is."""
     total = 0
 
     def turn(taken: int) -> tuple[int, int, str]:
@@ -52,7 +52,7 @@ def make_counting(number: int, step: int) -> Callable[[int], tuple[int, int, str
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A node with one core, and one with two."""
+    """Provide a node with one core, and one with two."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # of the nodes' processes
         made = _start_cluster(_TRIES)

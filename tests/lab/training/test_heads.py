@@ -194,7 +194,7 @@ def test_processes_play_as_in_virtual_time_and_sleep_meanwhile() -> None:
 
 
 def is_learning(name: str) -> bool:
-    """Whether the ring says so to the doctor."""
+    """Return whether the ring tells the doctor that a learner learns."""
     cursor = Cursor(Ring.open(name), "learn")
     return cursor.count("taken") > cursor.count("done")
 

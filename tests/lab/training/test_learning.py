@@ -75,7 +75,7 @@ def train_lander(
 
 
 def check_ledger(cluster: ClusterFigures, report: dict[str, Any]) -> None:
-    """Each invocation had rows, which were learnt once; sums are those of the ledger."""
+    """Check that each invocation had rows, which were learnt once, and that sums are those of the ledger."""
     ledger = report["ledger"]
     assert len(ledger) == report["invocations"] == report["batches"]
     assert report["busy"] == pytest.approx(sum(each["end"] - each["start"] for each in ledger))

@@ -51,7 +51,7 @@ LONG = 180.0
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The state folder of a deployment with hosts."""
+    """Provide the state folder of a deployment with hosts."""
     if reason := why_not("twin") or interfaces.why_not():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("live")
@@ -99,7 +99,7 @@ def wait_soon(condition: Callable[[], object]) -> None:
 
 
 def member_processes(training: "subprocess.Popen[str]") -> list[psutil.Process]:
-    """The worker processes: each has a thread for its socket; the process that forks them has none."""
+    """Find the worker processes: each has a thread for its socket; the process that forks them has none."""
     below = psutil.Process(training.pid).children(recursive=True)
     return [one for one in below if one.num_threads() > 1]
 

@@ -29,7 +29,7 @@ STEP = UpdateStep(1.0, 0, "w0", 2.0, 0.5, True)
 
 
 def play_steps() -> Experience:
-    """Three steps of some episode."""
+    """Make three steps of some episode."""
     random = np.random.default_rng(1)
     rows = 3
     return Experience(
@@ -43,7 +43,7 @@ def play_steps() -> Experience:
 
 
 def learn_once(path: Path) -> PpoLearner:
-    """A learner that has made an update, and kept its state."""
+    """Make a learner that has made an update, and kept its state."""
     learner = PpoLearner(1, VALUES)
     memory = Memory(path, learner)
     learner.gradient(

@@ -35,7 +35,7 @@ PLAN = plans.ReplicaPlan(
 
 
 def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
-    """The testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
+    """Make the testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
     text = over_machines(
         plans.make_testbed(PLAN, "unix").text, "software", 3,
         *((f"  - name: {name}\n", f"  - name: {name}\n    machine: m{place}\n")
@@ -56,7 +56,7 @@ def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[tuple[MachineLab, Mapping[str, str]]]:
-    """Three machines, and the namespace of each member's host behind them."""
+    """Provide three machines, and the namespace of each member's host behind them."""
     if reason := why_not():
         pytest.skip(reason)
     with lab("m1", "m2", "m3") as racks:

@@ -20,7 +20,7 @@ from tests.targets.conftest import why_not
 
 
 def run_bench(folder: Path, *options: str) -> dict[str, Any]:
-    """What a short run with a kill and a late member prints."""
+    """Return what a short run with a kill and a late member prints."""
     line = [sys.executable, "-m", "olaflab", "bench", "replica", "--json", "--results", "120"]
     line += ["--values", "600", "--kill", "--late", "--loss", "0.02", *options]
     environment = {**os.environ, "OLAF_STATE": str(folder)}

@@ -51,7 +51,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
 def train_shortly(
     lab: TwinLab, seed: int, report: list[UpdateStep] | None = None
 ) -> tuple[ClusterFigures, str]:
-    """A short training, and a digest of every frame that entered or left the engine."""
+    """Train shortly; return the figures, and a digest of every frame that entered or left the engine."""
     plan = TrainingPlan(3, 1, Pace(0.001), seed, serving.make_policy("plain", 0.001, {}), None, 0.4)
     session = Recorded(lab.running.virtual_time())
     with closing(session):

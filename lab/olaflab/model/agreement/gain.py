@@ -71,7 +71,7 @@ class ComparedArrivals:
 def compare_arrivals(
     jobs: tuple[GainJob, ...], progress: Callable[[str], None]
 ) -> Iterator[ComparedArrivals]:
-    """Each job, with FIFO and with Olaf, in both models. Raises OlafError."""
+    """Compare each job, with FIFO and with Olaf, in both models. Raises OlafError."""
     for number, job in enumerate(jobs):
         bed = make_testbed(job)
         with deployed_testbed(bed, progress) as running:
@@ -82,7 +82,7 @@ def compare_arrivals(
 
 
 def make_testbed(job: GainJob) -> Testbed:
-    """The job's engine, workers and parameter server."""
+    """Make the job's engine, workers and parameter server."""
     beats = max(-(-job.frame_bytes // BEAT_BYTES), BEATS.default)
     text = f"""
 name: gain
@@ -124,7 +124,7 @@ def _draw_trace(job: GainJob, engine: str, length: int, seed: int) -> Trace:
 
 
 def _mean_ages(running: Running, trace: Trace, job: GainJob, bed: Testbed, length: int) -> float | None:
-    """ns: the mean over clusters of the average age of what reaches the parameter server."""
+    """Return the mean in ns over clusters of the average age of what reaches the parameter server."""
     cluster_of = {worker.ip: bed.cluster_of(worker).number for worker in bed.workers}
     received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
     with closing(running.virtual_time()) as engine:
@@ -178,7 +178,7 @@ class ComparedRuns:
 
 
 def compare_runs(jobs: tuple[GainJob, ...], progress: Callable[[str], None]) -> Iterator[ComparedRuns]:
-    """Each job, each way. Raises OlafError."""
+    """Compare each job, each way. Raises OlafError."""
     for number, job in enumerate(jobs):
         predicted = compare_ways(job).outcomes
         bed = make_testbed(job)
@@ -193,7 +193,7 @@ def compare_runs(jobs: tuple[GainJob, ...], progress: Callable[[str], None]) -> 
 def run_training(
     job: GainJob, way: QueueWay, bed: Testbed, running: Running, seed: int
 ) -> tuple[float, float | None]:
-    """The share of frames lost, and the mean of the clusters' average ages in ns. Raises OlafError."""
+    """Return the share of frames lost, and the mean of the clusters' average ages in ns. Raises OlafError."""
     registers = of_root(running.queues)
     registers.write("mode", (Mode.FIFO if way is QueueWay.FIFO else Mode.OLAF).number)
     tolerance = 3 * job.interval / 1e9
@@ -234,7 +234,7 @@ def run_training(
 def _send_updates(
     network: VirtualNetwork, worker: olaf.Worker, job: GainJob, turn: float, random: Random
 ) -> None:
-    """An update in every interval from ``turn`` on, late by up to the jitter's share of it."""
+    """Send an update in every interval from ``turn`` on, late by up to the jitter's share of it."""
 
     def offer() -> None:
         worker.offer(gradient, 0.0)

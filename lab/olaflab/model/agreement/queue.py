@@ -84,14 +84,15 @@ def compare_random_loads(
 
 
 def measure_speeds(clusters: int = 1000, workers: int = 10, updates: int = 5_000_000) -> list[Speed]:
-    """Periodic workers before an engine with a slot for every tenth cluster, at several loads."""
+    """Measure periodic workers before an engine with a slot for every tenth cluster, at several loads."""
     loads = {"idle": 10.0, "output at 0.9 of the load": 0.9, "output at 0.3": 0.3}
     duration = updates * _PERIOD // (clusters * workers)
     return [_measure_speed(name, clusters, workers, share, duration) for name, share in loads.items()]
 
 
 def measure_hour(clusters: int = 1000, workers: int = 10) -> Speed:
-    """An hour of virtual time with an update of each worker every 100 ms, twice what the output takes."""
+    """Measure an hour of virtual time with an update of each worker every 100 ms, twice what the output
+    takes."""
     return _measure_speed("one hour, output at 0.5 of the load", clusters, workers, 0.5, 3600 * _SECOND)
 
 
@@ -110,7 +111,7 @@ def _measure_speed(name: str, clusters: int, workers: int, share: float, duratio
 
 
 def _compare_load(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
-    """One random load, through ``model`` from its reset on, which is closed at the end."""
+    """Compare one random load, through ``model`` from its reset on, which is closed at the end."""
     beats, gigabits = pick.choice(BEATS), pick.choice(RATES)
     mode = pick.choices(list(Mode), (0.55, 0.15, 0.15, 0.15))[0]
     word = rate_word(None if gigabits is None else gigabits * 10**9)
@@ -148,7 +149,7 @@ def _compare_load(model: QueueModel, pick: random.Random, updates: int) -> Agree
 
 
 def _draw_arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
-    """On the cycle, never before the frame before has arrived, from back to back to far apart."""
+    """Draw arrivals on the cycle, from back to back to far apart; each frame arrives before the next."""
     drawn = np.random.default_rng(pick.getrandbits(32))
     most = pick.choice((beats + 2, 2 * beats, 5 * beats, 20 * beats))
     gaps = drawn.integers(beats, most, updates)
@@ -176,7 +177,7 @@ def _draw_rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers
 
 
 def _run_verilated(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int, int, int]]:
-    """(cluster, time of the newest update, count, time) of each frame that leaves, in ns."""
+    """Return (cluster, time of the newest update, count, time) of each frame that leaves, in ns."""
     gradient = np.zeros((beats * BEAT_BYTES - GRADIENT_OFFSET) // 4, dtype=np.float32)
     assert trace.round is not None
     columns = (trace.round.tolist(), trace.time.tolist(), trace.cluster.tolist(), trace.worker.tolist())
@@ -214,7 +215,7 @@ class Compared:
 
 
 def compare_gradient(library: Path, size: int, racks: Sequence[int]) -> Compared:
-    """Both, without hosts' software, over links of one rate; racks but the last are of one size.
+    """Compare both, without hosts' software, over links of one rate; racks but the last are of one size.
 
     Raises OlafError when a result of the Verilated queue is not the exact sum, or does not come.
     """

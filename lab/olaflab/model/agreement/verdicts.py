@@ -23,7 +23,8 @@ EPSILON_SECONDS = Fraction(100 * MS)
 
 
 def paper_system(periods: tuple[int, ...], slots: int, service: int = 2, updates: int = 20) -> System:
-    """OLAF §6: Δ_T = 400 ms, p/C = 2 ms, clusters that update every ``periods`` ms, for all outcomes.
+    """Make OLAF §6's system: Δ_T = 400 ms, p/C = 2 ms, clusters that update every ``periods`` ms, for all
+    outcomes.
 
     The paper gives no Q_max: 8 (OLAF §8) leaves two clusters uncontrolled, 1 puts them under control.
     """
@@ -54,23 +55,25 @@ def fairness_objective(bound: int | Fraction) -> Objective:
 
 
 def peak_objective(bound: int) -> Objective:
-    """Peak ages of at most ``bound`` ms."""
+    """Make an objective of peak ages of at most ``bound`` ms."""
     return Objective(ObjectiveKind.PEAK, Fraction(bound * MS))
 
 
 def half_slow(count: int, updates: int) -> tuple[System, Objective]:
-    """Half the clusters every 100 ms, half every 300 ms, p/C = 2 ms; fair up to what is inevitable."""
+    """Make half the clusters update every 100 ms, half every 300 ms, p/C = 2 ms; fair up to what is
+    inevitable."""
     periods = (100,) * (count // 2) + (300,) * (count - count // 2)
     return paper_system(periods, count, updates=updates), fairness_objective(200 + 2 * (count - 1))
 
 
 def all_alike(count: int, updates: int) -> tuple[System, Objective]:
-    """All clusters every 100 ms, p/C = 2 ms; peaks of at most a period and all others' services."""
+    """Make all clusters update every 100 ms, p/C = 2 ms; peaks are a period and all others' services."""
     return paper_system((100,) * count, count, updates=updates), peak_objective(100 + 2 * (count - 1))
 
 
 def overloaded_system(count: int, updates: int) -> tuple[System, Objective]:
-    """All clusters every 100 ms at 1.6 times the output's rate; a bound that bounded waiting misses."""
+    """Make all clusters update every 100 ms at 1.6 times the output's rate; a bound that bounded waiting
+    misses."""
     service = 160 // count
     return paper_system((100,) * count, count, service=service, updates=updates), peak_objective(
         100 + service * count * 9 // 10
@@ -78,8 +81,8 @@ def overloaded_system(count: int, updates: int) -> tuple[System, Objective]:
 
 
 def controlled_system(count: int, updates: int) -> tuple[System, Objective]:
-    """Half as many slots as clusters at 0.8 of the output's rate, for all outcomes; no age beyond half the
-    horizon."""
+    """Make half as many slots as clusters at 0.8 of the output's rate, for all outcomes; no age beyond half
+    the horizon."""
     system = paper_system((100,) * count, count // 2, service=80 // count, updates=updates)
     return system, peak_objective(50 * updates)
 
@@ -131,7 +134,7 @@ class VerdictComparison:
 
 
 def compare_random_systems(count: int, seed: int) -> Iterator[VerdictComparison]:
-    """``count`` random systems and objectives, from a seed; times are a few nanoseconds."""
+    """Compare ``count`` random systems and objectives, from a seed; times are a few nanoseconds."""
     chance = random.Random(seed)
     while count:
         system = random_system(chance)
@@ -154,7 +157,7 @@ def compare_random_systems(count: int, seed: int) -> Iterator[VerdictComparison]
 
 
 def random_system(chance: random.Random) -> System | None:
-    """One to three clusters with every feature of the model now and then; None where they do not fit."""
+    """Draw one to three clusters with every feature of the model now and then; None where they do not fit."""
     clusters = []
     count = chance.choice([1, 2, 2, 2, 3])
     late = count < 3 and chance.random() < 0.3
@@ -182,7 +185,7 @@ def random_system(chance: random.Random) -> System | None:
 
 
 def random_objective(chance: random.Random, system: System) -> Objective:
-    """Any kind, a bound near what small systems come to, on all clusters or some."""
+    """Draw an objective of any kind on all clusters or some, with a bound near those of small systems."""
     names = [cluster.name for cluster in system.clusters]
     kind = chance.choice(list(ObjectiveKind))
     needed = 2 if kind is ObjectiveKind.FAIRNESS else 1
@@ -197,7 +200,7 @@ Row = dict[str, str | int | float]
 
 
 def time_paper_cases(runs: int, timeout: float) -> Iterator[Row]:
-    """The paper's two cases (OLAF §6) under each reading of what it leaves open; medians of ``runs``."""
+    """Time the paper's two cases (OLAF §6) under each reading of what it leaves open; medians of ``runs``."""
     for bound in (EPSILON, EPSILON_SECONDS):
         objective = Objective(ObjectiveKind.FAIRNESS, bound)
         for name, system in PAPER.items():
@@ -213,7 +216,7 @@ def time_paper_cases(runs: int, timeout: float) -> Iterator[Row]:
 
 
 def time_scale_cases(timeout: float) -> Iterator[Row]:
-    """Four kinds of question over the number of clusters and the horizon."""
+    """Time four kinds of question over the number of clusters and the horizon."""
     for name, make in SCALE.items():
         for clusters in (2, 4, 8, 16):
             for updates in (10, 20, 40):
@@ -229,7 +232,7 @@ def time_scale_cases(timeout: float) -> Iterator[Row]:
 
 
 def count_disagreements(count: int, seed: int, progress: Callable[[str], None]) -> Iterator[Row]:
-    """How many verdicts on random small systems differ from simulating every schedule."""
+    """Count the verdicts on random small systems that differ from simulating every schedule."""
     done = rejected = schedules = undecided = wrong = 0
     for comparison in compare_random_systems(count, seed):
         done += 1

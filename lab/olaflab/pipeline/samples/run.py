@@ -32,7 +32,7 @@ class Result:
 
 
 def find_samples(folder: Path, architecture: str = "v1model.p4") -> list[Path]:
-    """The programs in ``folder`` that have an STF file and include the architecture."""
+    """Find the programs in ``folder`` that have an STF file and include the architecture."""
     found = []
     for stf in sorted(folder.glob("*.stf")):
         program = stf.with_suffix(".p4")
@@ -48,7 +48,7 @@ class _Job:
     answer: Connection
 
     def result(self) -> Result:
-        """The result that the process sent, or how it ended without one."""
+        """Return the result that the process sent, or how it ended without one."""
         try:
             result: Result = self.answer.recv()
         except EOFError:

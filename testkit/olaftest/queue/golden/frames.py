@@ -29,13 +29,13 @@ _UDP_CHECKSUM_AT = ETHERNET.size + IPV4.size + 6
 
 
 def keeps_of(frame: bytes) -> list[int]:
-    """The tkeep of each beat of a frame without holes."""
+    """Return the tkeep of each beat of a frame without holes."""
     counts = [min(BEAT_BYTES, len(frame) - at) for at in range(0, len(frame), BEAT_BYTES)]
     return [(1 << count) - 1 for count in counts]
 
 
 def header_field(header: bytes, name: str) -> int:
-    """A field of the Olaf header, of a frame's first 64 bytes."""
+    """Return a field of the Olaf header, of a frame's first 64 bytes."""
     place = OLAF.offset(name)
     bits = OLAF.field(name).bits
     whole = int.from_bytes(header[_HEADER_AT:GRADIENT_OFFSET], "big")
@@ -43,7 +43,7 @@ def header_field(header: bytes, name: str) -> int:
 
 
 def with_fields(header: bytes, **values: int) -> bytes:
-    """The first 64 bytes with these fields of the Olaf header."""
+    """Return the first 64 bytes with these fields of the Olaf header."""
     whole = int.from_bytes(header[_HEADER_AT:GRADIENT_OFFSET], "big")
     for name, value in values.items():
         bits = OLAF.field(name).bits
@@ -53,7 +53,7 @@ def with_fields(header: bytes, **values: int) -> bytes:
 
 
 def without_checksum(header: bytes) -> bytes:
-    """The first 64 bytes with a UDP checksum of 0: the payload is no longer what the sender summed."""
+    """Return the first 64 bytes with a UDP checksum of 0: the payload is no longer what the sender summed."""
     return header[:_UDP_CHECKSUM_AT] + bytes(2) + header[_UDP_CHECKSUM_AT + 2 :]
 
 
@@ -81,7 +81,8 @@ class GoldenUpdate:
     def read(
         cls, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None, geometry: Geometry
     ) -> "GoldenUpdate":
-        """From the beats on the wire; with ``keeps``, ``frame`` is whole beats of which those bytes count."""
+        """Read an update from the beats on the wire; with ``keeps``, ``frame`` is whole beats of which those
+        bytes count."""
         masks = keeps_of(frame) if keeps is None else keeps
         data = frame.ljust(len(masks) * BEAT_BYTES, b"\0")
         headless = masks[0] != ALL_BYTES
@@ -128,7 +129,7 @@ def _find_fault(sidecar: Sidecar, header: bytes, headless: bool, geometry: Geome
 
 
 def _judge_ending(size: int, masks: Sequence[int]) -> str:
-    """How a frame of this many declared bytes ended."""
+    """Judge how a frame of this many declared bytes ended."""
     last = max(0, size - 1) // BEAT_BYTES
     due = (1 << (size - 1) % BEAT_BYTES + 1) - 1
     if masks[0] != ALL_BYTES or len(masks) <= last:

@@ -29,15 +29,15 @@ class Rounds:
         self.members = {update.sidecar.member}
 
     def add(self, update: GoldenUpdate) -> None:
-        """A contribution joins the partial sum."""
+        """Add a contribution to the partial sum."""
         self.members.add(update.sidecar.member)
 
     def complete(self, threshold: int) -> bool:
-        """Whether the worker updates that make a result are in."""
+        """Return whether the worker updates that make a result are in."""
         return self.partial is not None and self.partial.count >= threshold
 
     def release(self) -> WaitingUpdate:
-        """The sum leaves; its round is finished."""
+        """Release the sum; its round is finished."""
         assert self.partial is not None
         released, self.partial, self.finished = self.partial, None, self.current
         return released
@@ -62,7 +62,7 @@ class Room:
 
 
 def round_disposition(update: GoldenUpdate, rounds: Rounds, room: Room) -> str:
-    """The counter of what becomes of a contribution; "dropped_superseded" counts the sum that it ends."""
+    """Return a contribution's counter; "dropped_superseded" counts the sum that it ends."""
     number, member = header_field(update.header, "seq"), update.sidecar.member
     if member >= room.members:
         return "dropped_member"
@@ -78,7 +78,7 @@ def round_disposition(update: GoldenUpdate, rounds: Rounds, room: Room) -> str:
 
 
 def disposition_of_first(room: Room) -> str:
-    """The counter of what becomes of the contribution that would begin a sum."""
+    """Return the counter of what becomes of the contribution that would begin a sum."""
     if room.quota_reached:
         return "dropped_quota"
     return "dropped_full" if room.full else "appended"

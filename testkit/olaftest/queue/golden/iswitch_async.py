@@ -29,7 +29,7 @@ class NumberedSums(Rounds):
         self.add(update)
 
     def add(self, update: GoldenUpdate) -> None:
-        """A contribution is taken."""
+        """Take a contribution."""
         number, member = header_field(update.header, "seq"), update.sidecar.member
         self.members.add(member)
         newest = self.highest.get(member, number)
@@ -40,7 +40,7 @@ class NumberedSums(Rounds):
         self.taken[member] = {one for one in known if (newest - one) % (1 << 32) <= WINDOW}
 
     def release(self) -> WaitingUpdate:
-        """The sum leaves, with its number."""
+        """Release the sum, with its number."""
         self.current = ((self.finished or 0) + 1) % (1 << 32)
         released = super().release()
         released.header = with_fields(released.header, seq=self.current)
@@ -60,7 +60,7 @@ PLACES = ("the first", "close ahead", "far ahead", "the newest", "within the win
 
 
 def window_place(update: GoldenUpdate, sums: NumberedSums) -> str:
-    """Where a contribution is from its member's window: one of PLACES."""
+    """Return where a contribution is from its member's window: one of PLACES."""
     number = header_field(update.header, "seq")
     newest = sums.highest.get(update.sidecar.member)
     if newest is None:
@@ -74,7 +74,7 @@ def window_place(update: GoldenUpdate, sums: NumberedSums) -> str:
 
 
 def sum_disposition(update: GoldenUpdate, sums: NumberedSums, room: Room) -> str:
-    """The counter of what becomes of a contribution."""
+    """Return the counter of what becomes of a contribution."""
     number, member = header_field(update.header, "seq"), update.sidecar.member
     if member >= room.members:
         return "dropped_member"

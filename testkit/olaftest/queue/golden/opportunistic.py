@@ -8,7 +8,7 @@ from olaftest.queue.golden.waiting import WaitingUpdate
 def update_disposition(
     update: GoldenUpdate, reward: Reward, waiting: WaitingUpdate | None, full: bool, compare_rewards: bool
 ) -> str:
-    """The counter of what becomes of ``update``; ``waiting`` is its index's unlocked update."""
+    """Return the counter of what becomes of ``update``; ``waiting`` is its index's unlocked update."""
     if waiting is None:
         return "dropped_full" if full else "appended"
     if update.sidecar.size != waiting.sidecar.size:

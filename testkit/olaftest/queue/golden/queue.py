@@ -85,11 +85,11 @@ class GoldenQueue:
     # What the outside does.
 
     def offer(self, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None = None) -> None:
-        """An update is sent to the queue."""
+        """Send an update to the queue."""
         self._offered.append(GoldenUpdate.read(sidecar, frame, keeps, self.geometry))
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
-        """An ACK passes, whose first 64 bytes are ``header``."""
+        """Pass an ACK, whose first 64 bytes are ``header``."""
         if sidecar.index < self.geometry.indices:
             newest = self.index(sidecar.index).newest
             before = newest.version
@@ -98,16 +98,16 @@ class GoldenQueue:
             self.note_case("an older version was believed" if older else "an ACK taught")
 
     def limit_rate(self, rate: int, cycle: int) -> None:
-        """The ``rate`` register was written; nothing may be owed by an earlier rate."""
+        """Write the ``rate`` register; nothing may be owed by an earlier rate."""
         self.rate, self._owed, self._owed_at = rate, 0, cycle
 
     def command(self, command: Command, first: int, last: int, settings: IndexSettings) -> None:
-        """A command of a good range is written; one before it has ended."""
+        """Write a command of a good range; the one before it has ended."""
         _require_true(not self._steps, "a command ended before it reached its last index")
         self._steps.extend(command_steps(command, first, last, settings))
 
     def at(self, instant: Instant) -> None:
-        """The queue reports an instant. Raises Unexplained when it cannot be."""
+        """Follow an instant that the queue reports. Raises Unexplained when it cannot be."""
         occupancy = self.occupancy
         leaver = self._leaving
         if instant.status:
@@ -125,7 +125,7 @@ class GoldenQueue:
             self._settle_update(instant.cycle)
 
     def next_update(self) -> tuple[Sidecar, bytes]:
-        """The sidecar (but for its status) and the bytes of the next update to leave completely."""
+        """Return the sidecar (but for its status) and the bytes of the next update to leave completely."""
         _require_true(bool(self._begun), "an update left that never began to")
         update = self._begun.popleft()
         _require_true(update is not self._leaving, "an update left before its last beat was read")
@@ -133,7 +133,7 @@ class GoldenQueue:
         return update.sidecar, update.frame
 
     def status(self) -> tuple[int, int, int, int]:
-        """Occupancy, active clusters, slots and status flags that the next frame out must carry."""
+        """Return occupancy, active clusters, slots and status flags that the next frame out must carry."""
         _require_true(bool(self.statuses), "a frame left whose status was never taken")
         occupancy, active = self.statuses.popleft()
         slots = self.geometry.slots
@@ -163,13 +163,13 @@ class GoldenQueue:
         return sum(index.rounds.partial is not None for index in self._indices.values())
 
     def index(self, number: int) -> IndexState:
-        """The settings and the rounds of an index."""
+        """Return the settings and the rounds of an index."""
         return self._indices.setdefault(number, IndexState())
 
     # What follows.
 
     def _count_active(self, cycle: int) -> int:
-        """Indices counted as active at ``cycle``: a round robin look finds each one's window over."""
+        """Count the indices that are active at ``cycle``: a round robin look finds each one's window over."""
         indices = self.geometry.indices
 
         def ends(index: int, sent: int) -> int:
@@ -263,7 +263,8 @@ class GoldenQueue:
         self._arriving = Arriving(update, reward, what, slot, after_locked, index)
 
     def _of_index(self, number: int, leaver: WaitingUpdate | None) -> list[WaitingUpdate]:
-        """The updates of an index that its table knows of, in line; also one that leaves at this instant."""
+        """List the updates of an index that its table knows of, in line; also one that leaves at this
+        instant."""
         leaving = [leaver] if leaver is not None and leaver not in self._line else []
         return [entry for entry in leaving + self._line if entry.tracked and entry.sidecar.index == number]
 
@@ -302,7 +303,7 @@ class GoldenQueue:
             slot.replace(update, arriving.reward)
 
     def _add_contribution(self, arriving: Arriving) -> None:
-        """A contribution is in: it begins or joins its index' round, and may be the last one missing."""
+        """Add a contribution: it begins or joins its index' round, and may be the last one missing."""
         rounds, update = arriving.index.rounds, arriving.update
         if arriving.disposition in ("appended", "dropped_superseded"):
             sum_of_one = WaitingUpdate.alone(update, arriving.reward, tracked=False)
@@ -326,7 +327,7 @@ class GoldenQueue:
         self._line.append(released)
 
     def _apply_command(self, step: CommandStep) -> None:
-        """A command at one index of its range."""
+        """Apply a command at one index of its range."""
         self.note_case(f"command {step.command.name}")
         index = self.index(step.index)
         rounds = index.rounds
@@ -366,6 +367,6 @@ def _require_true(holds: bool, otherwise: str) -> None:
 
 
 def with_status(sidecar: Sidecar, status: tuple[int, int, int, int]) -> Sidecar:
-    """``sidecar`` as it leaves, with the queue's status written into it."""
+    """Return ``sidecar`` as it leaves, with the queue's status written into it."""
     occupancy, active, slots, flags = status
     return replace(sidecar, occupancy=occupancy, active_clusters=active, slots=slots, status_flags=flags)

@@ -12,7 +12,7 @@ Rank = tuple[int, Number]
 
 
 def binary32_value(bits: int) -> Number | None:
-    """The value of binary32 bits; None for NaN."""
+    """Return the value of binary32 bits; None for NaN."""
     value = float(np.uint32(bits).view(np.float32))
     if math.isnan(value):
         return None
@@ -20,7 +20,7 @@ def binary32_value(bits: int) -> Number | None:
 
 
 def _rank_value(value: Number | None) -> Rank:
-    """NaN below every number."""
+    """Rank a value; NaN is below every number."""
     return (0, Fraction(0)) if value is None else (1, value)
 
 
@@ -45,13 +45,13 @@ class Reward:
         return _rank_value(binary32_value(self.bits))
 
     def above(self, waiting: "Reward") -> bool:
-        """Whether it exceeds the waiting update's by more than the threshold."""
+        """Return whether this reward exceeds the waiting update's by more than the threshold."""
         return self.rank > _rank_value(
             _add_rewards(binary32_value(waiting.bits), binary32_value(waiting.threshold))
         )
 
     def below(self, waiting: "Reward") -> bool:
-        """Whether it falls short of the waiting update's by more than the threshold."""
+        """Return whether this reward falls short of the waiting update's by more than the threshold."""
         return self.rank < _rank_value(
             _add_rewards(binary32_value(waiting.bits), binary32_value(waiting.threshold ^ 0x80000000))
         )

@@ -35,6 +35,6 @@ class CommandStep:
 
 
 def command_steps(command: Command, first: int, last: int, settings: IndexSettings) -> list[CommandStep]:
-    """A command index by index, in order."""
+    """List a command's steps index by index, in order."""
     end = first if command is Command.GET else last
     return [CommandStep(command, index, settings) for index in range(first, end + 1)]

@@ -29,7 +29,7 @@ class Newest:
     """Dropped in a row, with no ACK in between."""
 
     def acknowledged(self, version: int) -> None:
-        """An ACK passes with weights of ``version``."""
+        """Note an ACK with weights of ``version``."""
         self.stale_updates = 0
         if self.version is not None and not newer_or_same(version, self.version, _VERSION_BITS):
             self.older_acks += 1
@@ -38,7 +38,7 @@ class Newest:
         self.version, self.older_acks = version, 0
 
     def judged(self, stale: bool) -> None:
-        """An update was dropped as stale, or the rule let it pass."""
+        """Note that an update was dropped as stale, or that the rule let it pass."""
         self.stale_updates = self.stale_updates + 1 if stale else 0
         if self.stale_updates == _IN_A_ROW:
             self.forget()
@@ -48,7 +48,8 @@ class Newest:
         self.version, self.older_acks, self.stale_updates = None, 0, 0
 
     def behind(self, version: int) -> int:
-        """How many versions ago the weights were of ``version``; 0 when nothing is known, or it is newer."""
+        """Return how many versions ago the weights were of ``version``; 0 when nothing is known, or it is
+        newer."""
         if self.version is None or newer_or_same(version, self.version, _VERSION_BITS):
             return 0
         # Half the range away it is neither ahead nor behind.
@@ -57,12 +58,12 @@ class Newest:
 
 
 def shift_of(staleness: int, shifts: int) -> int:
-    """k of the weight 2^-k; ``shifts`` holds one of 4 bits for each length of the staleness in bits."""
+    """Return k of the weight 2^-k; ``shifts`` holds 4 bits of it for each length of the staleness in bits."""
     return shifts >> 4 * staleness.bit_length() & 0xF
 
 
 def scale_gradients(gradients: Gradients, shift: int) -> Gradients:
-    """Times 2^-shift: what would be subnormal, or was, is zero of its sign; infinities and NaN stay."""
+    """Scale by 2^-shift: what would be subnormal, or was, is zero of its sign; infinities and NaN stay."""
     if shift == 0:
         return gradients
     bits = gradients.view(np.uint32)

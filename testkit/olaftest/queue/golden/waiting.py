@@ -14,7 +14,7 @@ _CANONICAL_NAN = np.uint32(0x7FC00000)
 
 
 def add_gradients(left: Gradients, right: Gradients) -> Gradients:
-    """binary32 sums, each NaN the canonical quiet one."""
+    """Add in binary32; each NaN is the canonical quiet one."""
     with np.errstate(all="ignore"):
         total = left + right
     total.view(np.uint32)[np.isnan(total)] = _CANONICAL_NAN
@@ -22,12 +22,12 @@ def add_gradients(left: Gradients, right: Gradients) -> Gradients:
 
 
 def newer_or_same(one: int, other: int, bits: int) -> bool:
-    """Serial-number arithmetic: whether ``one`` is newer than or as new as ``other``."""
+    """Return whether ``one`` is newer than or as new as ``other``, in serial-number arithmetic."""
     return (one - other) % (1 << bits) < 1 << bits - 1
 
 
 def _sum_versions(one: bytes, other: bytes) -> tuple[int, int]:
-    """``weights_version`` of the sum of two updates, and its flag SUMMED.
+    """Return ``weights_version`` of the sum of two updates, and its flag SUMMED.
 
     Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of
     the versions in it, so what is left is the other's oldest.
@@ -42,7 +42,7 @@ def _sum_versions(one: bytes, other: bytes) -> tuple[int, int]:
 
 
 def _mark_header(header: bytes) -> bytes:
-    """``header`` as that of a sum."""
+    """Mark ``header`` as that of a sum."""
     return without_checksum(with_fields(header, flags=header_field(header, "flags") | Flag.AGGREGATED))
 
 
@@ -63,7 +63,7 @@ class WaitingUpdate:
 
     @classmethod
     def alone(cls, update: GoldenUpdate, reward: Reward, tracked: bool) -> "WaitingUpdate":
-        """The update as it waits by itself."""
+        """Return the update as it waits by itself."""
         by = None if update.aggregated else update.sidecar.worker
         header = _mark_header(update.header) if update.weighed else update.header
         return cls(update.sidecar, header, update.gradients, reward, by, tracked)
@@ -82,7 +82,7 @@ class WaitingUpdate:
         self.replaceable_by = None
 
     def replace(self, update: GoldenUpdate, reward: Reward) -> None:
-        """``update`` takes its place in line."""
+        """Replace the waiting update by ``update`` in its place in line."""
         alone = WaitingUpdate.alone(update, reward, self.tracked)
         self.sidecar, self.header, self.gradients = alone.sidecar, alone.header, alone.gradients
         self.reward, self.replaceable_by = alone.reward, alone.replaceable_by

@@ -42,7 +42,7 @@ def test_links_without_permission_are_reported(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def redis() -> Iterator[int]:
-    """A server that knows lists, by RESP 2 as Redis documents it; its port."""
+    """Provide a server that knows lists, by RESP 2 as Redis documents it; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=_serve_lists, args=(listener,), daemon=True)
         thread.start()

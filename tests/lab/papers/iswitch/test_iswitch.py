@@ -65,7 +65,7 @@ def test_the_fit_finds_the_costs_that_made_the_baselines(monkeypatch: pytest.Mon
 
 
 def aggregation_times(workload: Workload) -> list[float]:
-    """ms, of a server and a ring."""
+    """Return the ms of a server and of a ring."""
     return [
         costs.aggregation_time(approach, workload, Variant(), SOFTWARE)
         for approach in (Approach.SERVER, Approach.RING)
@@ -73,7 +73,7 @@ def aggregation_times(workload: Workload) -> list[float]:
 
 
 def make_known(workload: Workload) -> Workload:
-    """With the baselines that COSTS make."""
+    """Return the workload with the baselines that COSTS make."""
     hours = [
         (COSTS.computing[workload.name] + each) * workload.iterations / 3.6e6
         for each in aggregation_times(workload)
@@ -83,7 +83,7 @@ def make_known(workload: Workload) -> Workload:
 
 @pytest.fixture
 def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No fit: the costs above."""
+    """Replace the fit by the costs above."""
     monkeypatch.setattr(synchronous, "fit", lambda: (COSTS, (COSTS,)))
     monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
     monkeypatch.setattr(costs, "fitted", lambda *given: COSTS)

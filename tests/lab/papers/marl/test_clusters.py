@@ -65,7 +65,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
 
 
 def run_hunt(lab: TwinLab, seed: int) -> Hunt:
-    """Machines that play a round, improve and offer all of their agents, and are busy for a while."""
+    """Run machines that play a round, improve and offer all of their agents, and are busy for a while."""
     maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     session = Recorded(lab.running.virtual_time())

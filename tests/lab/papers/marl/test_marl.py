@@ -33,7 +33,7 @@ def test_the_parts_of_a_round_add_up_to_it() -> None:
 
 
 def train_weights(kind: type[Lists] | type[Arrays] | None) -> bytes:
-    """All weights after 100 rounds between 25 plays; rows are in the ring alone, or in a stack too."""
+    """Return all weights after 100 rounds between 25 plays; rows are in the ring alone, or in a stack too."""
     maddpg, particles = load_example("maddpg"), load_example("particles")
     maddpg.torch.set_num_threads(1)
     settings = maddpg.Settings(batch=32, rows=8000, hidden=16, sampler="priority-runs")
@@ -115,7 +115,7 @@ def test_prey_of_the_environment_flee_the_nearest_predator() -> None:
     assert hunt.observations == [16] * 3 and seen.shape == (500, 48)
 
     def nearest() -> npt.NDArray[np.float64]:
-        """(worlds,) distance of the prey; the first predator observes all others from where it is."""
+        """Return the distance of the prey (worlds,), from what the first predator observes."""
         others, prey = seen[:, 8:12].reshape(-1, 2, 2), seen[:, 12:14]
         apart = prey[:, None] - np.concatenate([np.zeros((len(seen), 1, 2)), others], axis=1)
         return np.asarray(np.linalg.norm(apart, axis=2).min(axis=1))

@@ -9,7 +9,7 @@ SEEDS, UPDATES = 4, 20
 
 
 def make_training(end: float, begin: float = -200.0, dip: float = -300.0) -> Rewards:
-    """(SEEDS, UPDATES) one untrained update, a dip that lasts to the middle, then ``end``."""
+    """Make (SEEDS, UPDATES) of one untrained update, a dip that lasts to the middle, then ``end``."""
     half = UPDATES // 2
     return np.tile([begin, *[dip] * (half - 1), *[end] * (UPDATES - half)], (SEEDS, 1))
 

@@ -23,7 +23,7 @@ QUARTER = Setting("terms", *CASE, 0.6)
 
 @pytest.fixture(scope="module", autouse=True)
 def small() -> Iterator[None]:
-    """One rate tuned on one seed; the geometry of tests/lab/training/cosim."""
+    """Tune one rate on one seed, with the geometry of tests/lab/training/cosim."""
     if reason := why_not("twin"):
         pytest.skip(reason)
     with pytest.MonkeyPatch.context() as patch:

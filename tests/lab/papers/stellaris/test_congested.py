@@ -21,7 +21,7 @@ FIXED = Setting("Olaf + Stellaris at the server", 4, 0.25, 1.2)
 
 @pytest.fixture(scope="module")
 def slots() -> Iterator[None]:
-    """The geometry of tests/lab/training/cosim: one build for both."""
+    """Use the geometry of tests/lab/training/cosim: one build for both."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(congested, "SLOTS", 2)
         yield

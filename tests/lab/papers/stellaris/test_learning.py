@@ -35,7 +35,7 @@ def train_rule(rule: Rule, seed: int, moves: bool = False) -> RuleRun:
 def unlearnt(
     rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False
 ) -> RuleRun:
-    """Has its rule's times, and rewards that tell rules and seeds apart."""
+    """Make a run with its rule's times, and rewards that tell rules and seeds apart."""
     times, report = time_rule(rule, seed, rounds, scale), time_rule(rule, seed, rounds, scale).report
     rewards = [100.0 * seed + len(rule.name) + number for number in range(rounds)]
     moved = [0.01 * (seed + 1)] * (rounds if moves else 0)

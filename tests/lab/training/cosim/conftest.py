@@ -31,7 +31,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwinLab]:
 
 @contextmanager
 def deployed(testbed: Testbed, state: Path) -> Iterator[TwinLab]:
-    """``testbed`` on a twin of its own; skips where there can be none."""
+    """Deploy ``testbed`` on a twin of its own; skip where there can be none."""
     if reason := why_not("twin"):
         pytest.skip(reason)
     with started(testbed, "twin", state) as running:

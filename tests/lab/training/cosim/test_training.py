@@ -99,7 +99,7 @@ class TwinTraining:
             self.network.at(self.network.time + pause, lambda: self._make_update(worker, end, weights))
 
     def distances(self) -> list[float]:
-        """How far each cluster is from its target, relative to where it began."""
+        """Return how far each cluster is from its target, relative to where it began."""
         found = []
         for cluster, target in zip(self.clusters, self.targets, strict=True):
             weights = self.server.weights(cluster.name)
@@ -108,7 +108,7 @@ class TwinTraining:
         return found
 
     def acks(self, worker: Member) -> tuple[list[float], list[OlafFrame]]:
-        """What ``worker`` received, and when."""
+        """Return when ``worker`` received ACKs, and these."""
         times, frames = [], []
         for item in self.session.left:
             frame = OlafFrame.decode(item.frame)

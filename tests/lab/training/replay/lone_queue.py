@@ -69,5 +69,5 @@ assert layouts.ETHERNET.size + layouts.IPV4.offset("src_addr") // 8 == _SOURCE.s
 
 
 def in_cpp(testbed: Testbed) -> LoneQueue:
-    """A new queue in C++ of the testbed's one engine."""
+    """Make a new queue in C++ of the testbed's one engine."""
     return LoneQueue(testbed, AnyQueue(build_software_queue(testbed.root.geometry)))

@@ -17,7 +17,7 @@ def small_testbed(name: str) -> Testbed:
 
 
 def small_trace() -> Trace:
-    """2 workers, 4 updates each of 3 values."""
+    """Make a trace of 2 workers, with 4 updates each of 3 values."""
     gradients = np.array([[3.0, -4.0, 0.0], [0.0, 0.0, 2.0]], dtype=np.float32)
     shape = (2, 4)
     return Trace(

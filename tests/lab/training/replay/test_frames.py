@@ -22,7 +22,7 @@ NEAR = st.tuples(st.integers(0, 2**62), st.integers(-TIMES // 2 + 1, TIMES // 2 
 
 @cache
 def first() -> tuple[Testbed, OlafFrame]:
-    """A testbed, and the first update that its workers send."""
+    """Provide a testbed, and the first update that its workers send."""
     testbed, trace = small.small_testbed("laptop"), small.small_trace()
     sent = next(
         encode_updates(

@@ -85,7 +85,7 @@ class Ns3Comparison:
 def compare_models(
     name: str, scenario: Scenario, duration: int, warm_up: int, progress: Callable[[str], None]
 ) -> Ns3Comparison:
-    """Both from the same phases and jitter; ``duration`` and ``warm_up`` in ns.
+    """Compare both from the same phases and jitter; ``duration`` and ``warm_up`` in ns.
 
     The scenario has a link of the same rate behind each engine's rate limiter, no trace, no segments and no
     transmission control. Raises MissingTool without ns-3 (pip install './lab[ns3]') or a compiler.
@@ -117,7 +117,7 @@ def _in_ns3(program: Path, scenario: Scenario, duration: int, warm_up: int) -> N
 
 
 def _build_program(progress: Callable[[str], None]) -> Path:
-    """The program, linked with the installed ns-3; compiled when the cache does not hold it."""
+    """Build the program, linked with the installed ns-3, when the cache does not hold it."""
     try:
         distribution = metadata.distribution("ns3")
     except metadata.PackageNotFoundError:
