@@ -12,7 +12,8 @@ import pytest
 from olaf import ParameterServer, Worker
 from olaf.policies import Plain
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import SERVER, Bottleneck, worker_address
+from tests.engines import Bottleneck
+from tests.testnet import SERVER, worker_address
 
 CLUSTERS, SIZE, SLOTS = 8, 3, 4
 INTERVAL, SECONDS = 0.1, 20.0

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from olaf.transport.udp import UdpPort
-from tests.testnet import EnginePort, QueueEngine, free_tcp_ports
+from tests.engines import EnginePort, QueueEngine
+from tests.testnet import free_tcp_ports
 
 pytest.importorskip("torch")
 

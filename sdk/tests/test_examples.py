@@ -14,7 +14,8 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain, Stellaris
 from olaf.transport.udp import UdpPort
-from tests.testnet import EnginePort, QueueEngine, free_tcp_ports, weights_of
+from tests.engines import EnginePort, QueueEngine
+from tests.testnet import free_tcp_ports, weights_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

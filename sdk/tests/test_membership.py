@@ -15,7 +15,8 @@ from olaf.transport.address import Cluster, parse
 from olaf.transport.membership import signed
 from olaf.transport.port import Address
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import DELAY, SERVER, QueueEngine, of, weights_of, worker_address
+from tests.engines import QueueEngine
+from tests.testnet import DELAY, SERVER, of, weights_of, worker_address
 
 KEY = bytes.fromhex("5ec7e7")
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)

@@ -9,7 +9,8 @@ from olaf.replicas.trained import Descent
 from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import SERVER, QueueEngine, SumNetwork, gradient, worker_address
+from tests.engines import QueueEngine, SumNetwork
+from tests.testnet import SERVER, gradient, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 

@@ -14,7 +14,8 @@ from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.segments import Vector
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import SERVER, SumNetwork, gradient, worker_address
+from tests.engines import SumNetwork
+from tests.testnet import SERVER, gradient, worker_address
 
 RATE = 0.125
 

@@ -18,7 +18,8 @@ from olaf.transport.port import Address
 from olaf.transport.segments import Vector
 from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import VirtualNetwork
-from tests.testnet import SERVER, SumEngine, SumNetwork, gradient, worker_address
+from tests.engines import SumEngine, SumNetwork
+from tests.testnet import SERVER, gradient, worker_address
 
 pytest.importorskip("torch")
 import torch

@@ -11,8 +11,9 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
+from tests.engines import EnginePort, QueueEngine
 from tests.ray_cluster import start_ray
-from tests.testnet import EnginePort, QueueEngine, weights_of
+from tests.testnet import weights_of
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("ray.rllib.algorithms.ppo")

@@ -16,7 +16,8 @@ from olaf.transport.address import Cluster
 from olaf.transport.port import Address
 from olaf.transport.segments import JUMBO_MTU, Vector
 from olaf.transport.virtual import VirtualNetwork, VirtualPort
-from tests.testnet import SERVER, EngineMedium, QueueEngine, Tap, of, vector, worker_address
+from tests.engines import EngineMedium, QueueEngine
+from tests.testnet import SERVER, Tap, of, vector, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 LANDER = Cluster("lander", CONTROL)

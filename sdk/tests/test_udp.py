@@ -19,7 +19,8 @@ from olaf.policies import Plain
 from olaf.transport import wire
 from olaf.transport.port import Address, Frames, Run
 from olaf.transport.udp import UdpPort
-from tests.testnet import EnginePort, QueueEngine, weights_of
+from tests.engines import EnginePort, QueueEngine
+from tests.testnet import weights_of
 
 
 class Mailbox:
