@@ -97,6 +97,10 @@ class Fan:
         text = f"{player_address(0)[0]}:{wire.UDP_PORT}"
         return Publisher(text, self.model, port=self.network.port(PUBLISHER), **{"mtu": self.mtu, **options})
 
+    def replace_publisher(self, **options: Any) -> None:
+        self.publisher.close()
+        self.publisher = self.publish_with(**options)
+
     def join(self, **options: Any) -> Subscriber:
         address = player_address(len(self.players))
         self.engine.members.append(address)
@@ -132,6 +136,11 @@ class Fan:
         for number in chosen:
             self.adopt(number)
             assert self.players[number].version == newest
+
+    def deliver(self, seconds: float = 60.0, players: list[int] | None = None) -> None:
+        """Publish the next version, and have these players, or all, adopt it."""
+        self.publish()
+        self.settle(seconds, players)
 
     def adopt(self, number: int) -> int | None:
         """Adopt as a player; what it plays then is what was published under that number."""

@@ -88,18 +88,15 @@ def test_players_with_and_without_zstd_hold_every_version_by_any_codec(
 def test_a_player_without_zstd_costs_one_whole_version_and_is_named() -> None:
     fan = Fan(2, values=40_000)
     fan.share = 0.5
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.players[0]._inbox.decodes = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Choice, "choose_codec", lambda *_: Codec.ZSTD)
-        fan.publish()
-        fan.settle()
+        fan.deliver()
     assert fan.players[0].counts["zstd"] > 0 and fan.players[1].counts["zstd"] == 0
     before = fan.players[0].counts["zstd"]
     for _ in range(3):
-        fan.publish()
-        fan.settle()
+        fan.deliver()
     assert fan.players[0].counts["zstd"] == before
     assert sorted(one["zstd"] for one in fan.publisher.players) == [False, True]
 

@@ -23,8 +23,7 @@ from tests.weights.fan import PUBLISHER, Engine, Fan, player_address, sha
 def test_every_version_reaches_every_player() -> None:
     fan = Fan(4)
     for _ in range(5):
-        fan.publish()
-        fan.settle(2.0)
+        fan.deliver(2.0)
     assert fan.publisher.counters.issued == 5
     assert all(player.lag == 0 and player.age < 2.0 for player in fan.players)
 
@@ -43,8 +42,7 @@ def test_loss_doubling_and_reordering_change_no_bit(seed: int) -> None:
 
 def test_a_version_that_changes_nothing_is_a_manifest() -> None:
     fan = Fan(2)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     before = fan.engine.up
     fan.publisher.publish()
     fan.digests[2] = sha(fan.model)
@@ -56,13 +54,11 @@ def test_the_publishers_bytes_do_not_grow_with_players() -> None:
     sent = []
     for players in (2, 32):
         fan = Fan(players)
-        fan.publish()
-        fan.settle()
+        fan.deliver()
         fan.run_fan(1.0)
         before = fan.engine.up
         for _ in range(4):
-            fan.publish()
-            fan.settle(1.0)
+            fan.deliver(1.0)
         sent.append(fan.engine.up - before)
     assert sent[1] <= 1.05 * sent[0]
 
@@ -85,12 +81,10 @@ def test_a_late_player_takes_the_whole_and_disturbs_no_other() -> None:
 
 def test_a_player_silent_for_fifty_versions_returns_by_a_set() -> None:
     fan = Fan(3, values=100_000)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.engine.down = {player_address(2)}
     for _ in range(50):
-        fan.publish()
-        fan.settle(1.0, [0, 1])
+        fan.deliver(1.0, [0, 1])
     fan.engine.down = set()
     before = fan.engine.up
     fan.settle(10.0)
@@ -112,13 +106,11 @@ def test_a_player_that_was_killed_goes_on_from_its_file(tmp_path: Path) -> None:
         return Subscriber(f"{PUBLISHER[0]}:{PUBLISHER[1]}", path, port=port)
 
     player = begin()
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     assert fan.run_fan(5.0, lambda: player.have == 1) and player.adopt() == 1
     player._port.close()
     for _ in range(50):
-        fan.publish()
-        fan.settle(1.0)
+        fan.deliver(1.0)
     before, again = fan.engine.up, begin()
     assert again.version == 1
     assert fan.run_fan(10.0, lambda: again.have == 51)
@@ -130,8 +122,7 @@ def test_a_player_that_was_killed_goes_on_from_its_file(tmp_path: Path) -> None:
 
 def test_a_player_too_far_behind_takes_the_whole() -> None:
     fan = Fan(2, values=2000)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.engine.down = {player_address(1)}
     for _ in range(400):
         fan.publish()
@@ -143,10 +134,8 @@ def test_a_player_too_far_behind_takes_the_whole() -> None:
 def test_versions_published_during_sending_supersede_another() -> None:
     fan = Fan(2, values=200_000)
     fan.apart = 20  # the same elements move again and again, as in training
-    fan.publisher.close()
-    fan.publisher = fan.publish_with(rate=20_000)
-    fan.publish()
-    fan.settle(60.0)
+    fan.replace_publisher(rate=20_000)
+    fan.deliver(60.0)
     fan.publish()
     began = fan.publisher.sent.bytes
     fan.run_fan(5.0)
@@ -172,16 +161,14 @@ def test_a_publisher_that_returns_with_equal_weights_is_quiet() -> None:
     fan.digests[fan.publisher.publish()] = sha(fan.model)
     fan.settle(5.0)
     assert fan.engine.up - before < 10_000
-    fan.publish()
-    fan.settle(1.0)
+    fan.deliver(1.0)
     assert [player.version for player in fan.players] == [5] * 3
 
 
 @pytest.mark.parametrize("frames", [1, 5, 20, 60])
 def test_no_version_has_two_states_if_the_publisher_dies(frames: int) -> None:
     fan = Fan(3, values=60_000, loss=0.05, seed=frames)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.engine.frames = 0
     fan.publish()
     fan.run_fan(1.0, lambda: fan.engine.frames >= frames)
@@ -190,15 +177,13 @@ def test_no_version_has_two_states_if_the_publisher_dies(frames: int) -> None:
     for number in range(3):
         fan.adopt(number)  # checks the bits against what was published
     fan.publisher = fan.publish_with(version=2)
-    fan.publish()
-    fan.settle(20.0)
+    fan.deliver(20.0)
 
 
 def test_dead_and_slow_players_are_named_and_delay_no_other(caplog: pytest.LogCaptureFixture) -> None:
     def commits(disturbed: bool) -> float:
         fan = Fan(6, values=100_000)
-        fan.publish()
-        fan.settle()
+        fan.deliver()
         if disturbed:
             fan.engine.down = {player_address(4)}
             fan.engine.late = {player_address(5): 0.99}
@@ -206,8 +191,7 @@ def test_dead_and_slow_players_are_named_and_delay_no_other(caplog: pytest.LogCa
         for _ in range(40):
             fan.run_fan(0.3)
             began = fan.network.time
-            fan.publish()
-            fan.settle(2.0, [0, 1, 2, 3])
+            fan.deliver(2.0, [0, 1, 2, 3])
             total += fan.network.time - began
         return total
 
@@ -222,8 +206,7 @@ def test_dead_and_slow_players_are_named_and_delay_no_other(caplog: pytest.LogCa
 def test_adopt_raises_where_the_newest_is_too_far_ahead() -> None:
     fan = Fan(1)
     player = fan.join(max_lag=2)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.engine.down = {player_address(1)}
     for _ in range(6):
         fan.publish()
@@ -242,8 +225,7 @@ def test_adopt_raises_where_the_publisher_is_silent(versions: int, caplog: pytes
     fan = Fan(0)
     player = fan.join(max_lag=2)
     for _ in range(versions):
-        fan.publish()
-        fan.settle()
+        fan.deliver()
     fan.engine.down = {player_address(0)}
     fan.run_fan(4.0)
     assert "nothing came from 10.0.0.254:20300 for " in caplog.text
@@ -267,8 +249,7 @@ def test_both_ends_say_why_a_player_hears_nothing(
     publisher: dict[str, Any], player: dict[str, Any], cause: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     fan = Fan(0)
-    fan.publisher.close()
-    fan.publisher = fan.publish_with(**publisher)
+    fan.replace_publisher(**publisher)
     if "publisher" in player:  # another player has the right address, and the engine copies to both
         fan.join()
     one = fan.join(max_lag=2, **player)
@@ -285,11 +266,9 @@ def test_both_ends_say_why_a_player_hears_nothing(
 @pytest.mark.parametrize("rate", [20_000, 1e9])
 def test_max_lag_bounds_what_is_played_however_fast_versions_are_published(rate: float) -> None:
     fan = Fan(0, values=200_000, mtu=600)
-    fan.publisher.close()
-    fan.publisher = fan.publish_with(rate=rate)
+    fan.replace_publisher(rate=rate)
     player = fan.join(max_lag=2)
-    fan.publish()
-    fan.settle(60.0)
+    fan.deliver(60.0)
     played = refused = 0
     for number in range(120):
         fan.publish()
@@ -385,8 +364,7 @@ def test_outside_changes_of_the_model_are_undone() -> None:
 @pytest.mark.parametrize(("players", "loss", "most"), [(64, 0.01, 1.3), (32, 0.001, 1.06)])
 def test_few_repairs_are_sent_to_many_players(players: int, loss: float, most: float) -> None:
     fan = Fan(players, values=40_000, share=0.2, loss=loss, mtu=300)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     sent, wants, frames = fan.publisher.sent.frames, fan.publisher.counters.wants, 0
     for _ in range(3):
         fan.publish()
@@ -418,13 +396,11 @@ def test_publish_returns_while_the_network_is_busy() -> None:
 @pytest.mark.parametrize(("mtu", "most"), [(1500, 1.6), (9000, 1.5)])
 def test_a_changed_element_takes_few_bytes_with_all_headers(mtu: int, most: float) -> None:
     fan = Fan(2, values=2_000_000, mtu=mtu)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     before = {name: array.copy() for name, array in fan.model.items()}
     counters = fan.publisher.counters
     frames, size = counters.frames, counters.bytes
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     changed = sum(int((before[name] != array).sum()) for name, array in fan.model.items())
     ethernet = 14
     headers = (wire.IP_UDP_BYTES + ethernet + wire.OLAF_STATUS_BYTES) * (counters.frames - frames)
@@ -435,15 +411,13 @@ def test_dense_changes_choose_their_codec_and_random_ones_cost_no_more_than_all(
     costs = []
     for share, far in ((0.7, False), (1.0, True)):
         fan = Fan(1, values=200_000, share=share)
-        fan.publish()
-        fan.settle()
+        fan.deliver()
         before = fan.publisher.counters.bytes
         if far:
             for array in fan.model.values():
                 array[...] = fan.random.integers(0, 2**16, array.shape, np.uint16)
             fan.share = 0.0
-        fan.publish()
-        fan.settle()
+        fan.deliver()
         costs.append((fan.publisher.counters.bytes - before) / 400_000)
     assert costs[0] <= 0.6
     assert costs[1] <= 1.06  # a header takes 54 of 1500 bytes
@@ -451,10 +425,8 @@ def test_dense_changes_choose_their_codec_and_random_ones_cost_no_more_than_all(
 
 def test_publishing_faster_than_the_link_leaves_players_two_issues_behind_at_most() -> None:
     fan = Fan(2, values=200_000)
-    fan.publisher.close()
-    fan.publisher = fan.publish_with(rate=20_000)
-    fan.publish()
-    fan.settle(60.0)
+    fan.replace_publisher(rate=20_000)
+    fan.deliver(60.0)
     issued: list[int] = []
     for _ in range(60):
         version = fan.publish()
@@ -501,8 +473,7 @@ PEER = f"{player_address(0)[0]}:{wire.UDP_PORT}"
 def test_a_late_player_takes_the_whole_from_another_one_while_versions_go_on(loss: float) -> None:
     fan = Fan(2, values=100_000, loss=loss)
     for _ in range(3):
-        fan.publish()
-        fan.settle(5.0)
+        fan.deliver(5.0)
     before, deltas = fan.engine.up, fan.publisher.counters.bytes
     fan.join(peer=PEER)
     for _ in range(5):
@@ -516,8 +487,7 @@ def test_a_late_player_takes_the_whole_from_another_one_while_versions_go_on(los
 @pytest.mark.parametrize("fault", ["silent", "wrong", "key"])
 def test_the_publisher_gives_the_whole_where_the_peer_does_not(fault: str) -> None:
     fan = Fan(2, values=100_000)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     if fault == "silent":
         fan.engine.down = {player_address(0)}
     if fault == "wrong":

@@ -27,8 +27,7 @@ def keyed() -> Fan:
     fan.publisher = fan.publish_with(key=KEY)
     fan.join(key=KEY)
     for _ in range(3):
-        fan.publish()
-        fan.settle(2.0)
+        fan.deliver(2.0)
     return fan
 
 
@@ -113,13 +112,11 @@ def test_frames_that_were_changed_or_cut_are_never_committed() -> None:
 
 def test_a_version_with_a_wrong_digest_is_reverted_and_resent() -> None:
     fan = Fan(1)
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     fan.players[0]._inbox.state[2][5] += 1  # as a broken memory does
     fan.share = 0.0
     fan.model["embed"][0, 5] += 3
-    fan.publish()
-    fan.settle()
+    fan.deliver()
     assert fan.players[0].counts["digest"] == 1
 
 
@@ -130,8 +127,7 @@ def test_any_datagram_leaves_both_ends_working(data: bytes, framed: bool) -> Non
     head = wire.Olaf(1, wire.FrameType.ACK, 0, wire.Flag.DELTA, 1, 0, 0.0, 0, 0, 0).pack() if framed else b""
     give(fan.players[0], head + data)
     fan.publisher.receive(of(data), ("10.0.1.1", 20300))
-    fan.publish()
-    fan.settle()
+    fan.deliver()
 
 
 @pytest.mark.parametrize("key", ["", "ff" * 16])
@@ -152,15 +148,12 @@ def test_messages_replayed_from_thousands_of_addresses_make_no_player(
 ) -> None:
     caplog.set_level(logging.INFO, "olaf")
     fan = Fan(2, values=4000)
-    fan.publisher.close()
-    fan.publisher = fan.publish_with(multicast=multicast)
+    fan.replace_publisher(multicast=multicast)
     fan.engine.seen = []
     for _ in range(3):
-        fan.publish()
-        fan.settle(2.0)
+        fan.deliver(2.0)
     wants = [data for source, to, data in fan.engine.seen if to == PUBLISHER and data[0] == wire.WANT_ACTION]
-    fan.publish()
-    fan.settle(2.0)
+    fan.deliver(2.0)
     fan.run_fan(6.0)  # versions before this one prove nothing now
     real = {f"{host}:{port}" for host, port in map(player_address, range(2))}
     before = fan.publisher.sent.frames
@@ -169,15 +162,13 @@ def test_messages_replayed_from_thousands_of_addresses_make_no_player(
         address = (f"10.{10 + number // 60000}.{number // 250}.{number % 250}", 20300)
         fan.publisher.receive(of(Random(number).choice(wants)), address)
         if number % 1000 == 0:
-            fan.publish()
-            fan.settle(2.0)
+            fan.deliver(2.0)
     assert {player["name"] for player in fan.publisher.players} == real
     fan.run_fan(12.0)
     assert fan.publisher.sent.frames - before < 1.2 * 5065
     assert not caplog.messages
     fan.join()  # a real one is proven by what it hears
-    fan.publish()
-    fan.settle(2.0)
+    fan.deliver(2.0)
     assert len(fan.publisher.players) == 3
 
 
@@ -186,8 +177,7 @@ def test_messages_of_the_newest_version_make_a_thousand_players_at_most(
 ) -> None:
     fan = Fan(1, values=400)
     fan.engine.seen = []
-    fan.publish()
-    fan.settle(2.0)
+    fan.deliver(2.0)
     fan.run_fan(2.0)
     want = [data for _, to, data in fan.engine.seen if to == PUBLISHER and data[0] == wire.WANT_ACTION][-1]
     for number in range(2000):
@@ -195,5 +185,4 @@ def test_messages_of_the_newest_version_make_a_thousand_players_at_most(
     assert len(fan.publisher.players) == 1024
     fan.run_fan(12.0)
     assert len(caplog.messages) < 20
-    fan.publish()
-    fan.settle(2.0)
+    fan.deliver(2.0)
