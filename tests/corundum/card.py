@@ -21,7 +21,7 @@ needs_checkout = pytest.mark.skipif(
 )
 HDL: Path = paths.sources() / "hdl" / "corundum"
 TAGS = 32
-"""A lane's frames that the NIC has out at most; a frame's tag has the highest of 16 bits set."""
+"""The most frames of a lane that the NIC has out; a frame's tag has the highest of 16 bits set."""
 _TAG = 0x8000
 
 
@@ -29,7 +29,7 @@ class CorundumBox(Box):
     """The block, with ``lanes`` MACs and as many interfaces of the host, on streams of ``width`` bits.
 
     ``rx`` and ``tx`` are the front ports' streams, the MACs' first: a value of 1 with a frame into a MAC is a
-    receive error. ``h2c`` and ``c2h`` are the first interface's, over which control traffic passes as well.
+    receive error. ``h2c`` and ``c2h`` are the first interface's, which also carries control traffic.
     """
 
     clocks: Mapping[str, int] = {"clk": 4000}
@@ -40,9 +40,9 @@ class CorundumBox(Box):
     ) -> None:
         self.width, self.lanes = width, lanes
         self.sent = [0] * lanes
-        """Frames that each interface has sent, and"""
+        """The number of frames that each interface has sent."""
         self.completed = [0] * lanes
-        """for how many of them the NIC has got its tag back."""
+        """The number of these for which the NIC has got its tag back."""
         self._out: list[set[int]] = [set() for _ in range(lanes)]
         around = Around("olaf_corundum", sorted(HDL.glob("*.v")), parameters={"LANES": lanes, "WIDTH": width})
         super().__init__(queue, blocks, seed, ports=2 * lanes, around=around)
@@ -71,7 +71,7 @@ class CorundumBox(Box):
         self.bench["rst"] = 0
 
     def reset(self, start: bool = True, limit: int = 50_000) -> None:
-        """Reset as PCI Express does: the NIC forgets its frames, and so do all streams' other ends."""
+        """Reset as PCI Express does: the NIC forgets its frames, and so do the far ends of all streams."""
         if start:
             for source in self.rx:
                 source.forget()
@@ -82,7 +82,7 @@ class CorundumBox(Box):
                 self._out[lane].clear()
                 self.completed[lane] = self.sent[lane]
             self.bench["rst"] = 0
-        self.run_cycles(limit // 5)  # more than the box takes to send what it has begun, and to reset
+        self.run_cycles(limit // 5)  # the box takes less than this to send what it has begun, and to reset
 
     def send(self, port: int, frame: bytes, error: int = 0) -> None:
         """Send a frame into a front port; from an interface of the host, when a tag is free."""
@@ -113,7 +113,7 @@ class CorundumBox(Box):
                 self.completed[lane] += 1
 
     def left(self) -> dict[int, list[bytes]]:
-        """What left since the last call, by front port; every frame with no tag and no error."""
+        """Return the frames since the last call, by front port; none has a tag or an error."""
         taken: dict[int, list[bytes]] = {}
         for port, sink in enumerate(self.tx, start=1):
             frames: list[Any] = sink.frames()
@@ -123,23 +123,23 @@ class CorundumBox(Box):
 
 
 class WholeNic(Nic):
-    """The same, in Corundum with two MACs."""
+    """The card in Corundum with two MACs."""
 
     def send(self, port: int, frame: bytes, error: int = 0) -> None:
-        """Send a frame into a front port; what a host sends has no error."""
+        """Send a frame into a front port; a host's frame has no error."""
         if port <= len(self.rx):
             self.rx[port - 1].send(frame, [error])
         else:
             self.hosts[port - 1 - len(self.rx)].send(frame)
 
     def check_completions(self) -> None:
-        """Fail where the NIC is not done with a frame of the host."""
+        """Fail where the NIC has not finished a frame of the host."""
         for host in self.hosts:
             produced, consumed = host.read_ring()
             assert produced == consumed == host.produced & 0xFFFF == host.completed & 0xFFFF
 
     def left(self) -> dict[int, list[bytes]]:
-        """What left since the last call, by front port; into a MAC with no tag, no error and no gap."""
+        """Return the frames since the last call, by front port; into a MAC without tag, error or gap."""
         taken: dict[int, list[bytes]] = {}
         for port, (_, out) in enumerate(self.ends[:-1], start=1):
             frames = out.frames()

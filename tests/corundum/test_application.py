@@ -1,4 +1,4 @@
-"""The application block, box and all: between models of Corundum's streams, and in the whole of Corundum."""
+"""The application block with the box: between models of Corundum's streams, and in the whole of Corundum."""
 
 import random
 from collections import Counter
@@ -39,7 +39,7 @@ Card = CorundumBox | WholeNic
 
 
 def open_card(width: int) -> Card:
-    """The block at ``width`` bits; below 0, the whole of Corundum."""
+    """Return the block at ``width`` bits; below 0, the whole of Corundum."""
     if width < 0:
         return program(WholeNic(CORUNDUM, QUEUE, compile_blocks(), width=-width))
     return program(CorundumBox(QUEUE, compile_blocks(), width))
@@ -73,11 +73,11 @@ def prepare(box: Card) -> None:
     box.registers.set_group(FLOOD, [Copy(port) for port in PORTS])
     box.queue.write("mode", Mode.OLAF.number)
     box.registers.write("clear", 1)
-    box.registers.read("id")  # over PCI Express a write has arrived when a read after it is answered
+    box.registers.read("id")  # over PCI Express a write has arrived when a later read is answered
 
 
 def plain(pick: random.Random, destination: str, size: int) -> bytes:
-    """A frame of ``size`` bytes like no other."""
+    """Return a frame of ``size`` bytes like no other."""
     head = mac_bits(destination).to_bytes(6, "big") + mac_bits("02:00:00:00:00:99").to_bytes(6, "big")
     return head + b"\x12\x34" + pick.randbytes(size - 14)
 
@@ -114,7 +114,7 @@ def test_an_update_of_the_hosts_own_worker_leaves_by_a_mac(card: Card) -> None:
 
 
 def test_updates_from_a_mac_and_from_the_host_arrive_as_they_were_sent(card: Card) -> None:
-    """One value of each is not 0, so that a value that is lost, doubled or moved shows."""
+    """One value of each update is not 0, so that a lost, doubled or moved value shows."""
     updates = 2000 if isinstance(card, WholeNic) else 200
     card.queue.write("mode", Mode.FIFO.number)
     gradients = np.zeros((updates, 300), dtype=np.float32)
@@ -122,7 +122,7 @@ def test_updates_from_a_mac_and_from_the_host_arrive_as_they_were_sent(card: Car
         gradient[number % 300] = number + 1
         card.send((MAC_0, HOST_1)[number % 2], replace(make_update(), gradient=gradient, seq=number).encode())
         if number % 8 == 7:
-            card.run_cycles(8 * 1400 * 8 // card.width)  # as long as they take to leave
+            card.run_cycles(8 * 1400 * 8 // card.width)  # this is as long as they take to leave
     settle(card)
     arrived = sorted((OlafFrame.decode(frame) for frame in card.left()[MAC_1]), key=lambda frame: frame.seq)
     assert np.array_equal([frame.gradient for frame in arrived], gradients)
@@ -148,9 +148,9 @@ def test_every_frame_arrives_once_and_every_tag_comes_back_once(card: Card) -> N
                 card.send(port, frame)
                 for other in set(PORTS) - {port}:
                     due[other][frame] += 1
-            elif kind == 2:  # nowhere: the card drops it
+            elif kind == 2:  # a frame to nowhere: the card drops it
                 card.send(port, plain(pick, "02:00:00:00:02:02", size))
-            elif kind == 3:  # packet-outs, of which one says no port that there is
+            elif kind == 3:  # packet-outs, one of which names a port that does not exist
                 frame = plain(pick, BROADCAST, max(size - 16, 60))
                 out = pick.choice([*PORTS, 77])
                 card.send(
@@ -187,7 +187,7 @@ def test_a_mac_never_waits_and_what_has_no_room_is_dropped_whole(box: CorundumBo
             frame for frame in frames[port] if frame in kept
         ]
     full = counters["full_port_0"] + counters["full_port_1"]
-    assert (full > 0) == (box.width == 512)  # two MACs of less cannot outrun the box
+    assert (full > 0) == (box.width == 512)  # two slower MACs cannot outrun the box
     assert len(left) + full + box.queue.read_all()["dropped_bypass"] == 1800
 
 
@@ -218,7 +218,7 @@ def test_after_a_reset_amid_frames_only_whole_frames_leave(box: CorundumBox) -> 
         before = box.left()
         assert all(frame in sent for frames in before.values() for frame in frames)
         box.reset()
-        # What a stream was in the middle of, its far end has forgotten.
+        # The far end of a stream has forgotten the frame that it was sending.
         first = plain(pick, "01:00:5e:00:00:01", 100)
         prepare(box)
         box.send(MAC_0, first)

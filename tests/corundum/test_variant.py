@@ -1,4 +1,4 @@
-"""The build for a board: whole, of the checkout's own files, and refused where something lacks."""
+"""The build for a board is whole, made of the checkout's own files, and refused where something lacks."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def assemble(name: str) -> Variant:
 
 
 def list_files(made: Variant, folder: Path) -> list[Path]:
-    """What the board's own Makefile gives Vivado."""
+    """Return the files that the board's own Makefile gives Vivado."""
     made.write(folder)
     show = "show: ; @echo $(SYN_FILES_REL) $(XDC_FILES_REL) $(IP_TCL_FILES_REL) $(CONFIG_TCL_FILES_REL)"
     command = ["make", "--no-print-directory", "-C", str(folder / made.folder), "--eval", show, "show"]
@@ -69,7 +69,7 @@ def test_corundums_core_elaborates_with_the_block(width: int, tmp_path: Path) ->
     options = ["-Wno-fatal", "-Wno-TIMESCALEMOD", *(f"-G{name}={value}" for name, value in values.items())]
     output = lint_module("mqnic_core_pcie_us", [tmp_path / "hdl"], files, options)
     lines = [line for line in output.splitlines() if line.startswith("%")]
-    assert "mqnic_core.v" in output  # its own warnings: it was read
+    assert "mqnic_core.v" in output  # these are its own warnings, so it was read
     assert not [line for line in lines if line.startswith("%Error") or "/hdl/olaf_" in line]
 
 

@@ -53,7 +53,7 @@ def numpy_add(left: Words, right: Words) -> Words:
 
 
 def random_pairs(seed: int, count: int) -> tuple[Words, Words]:
-    """Half of all bits at random; half with exponents so near that rounding and cancellation decide."""
+    """Return random pairs: half of any bits, half with exponents so near that rounding decides."""
     pick = np.random.default_rng(seed)
     left, right = (pick.integers(0, 1 << 32, count, dtype=np.uint32) for _ in range(2))
     near = (left >> 23 & 0xFF).astype(np.int64) + pick.integers(-27, 28, count)

@@ -1,4 +1,4 @@
-"""Every tool that must accept the Verilog does, without a warning; nothing out of bounds is elaborated."""
+"""Every tool accepts the Verilog without a warning, and no parameter out of bounds is elaborated."""
 
 import os
 import shutil

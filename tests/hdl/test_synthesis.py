@@ -1,4 +1,4 @@
-"""Holds what the queue takes of an XCU55C to half of the paper's, and its logic shallow."""
+"""The queue takes at most half of the paper's share of an XCU55C, and its logic is shallow."""
 
 import re
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ def over_machines(text: str, target: str, machines: int, *changes: tuple[str, st
 
 
 def two_racks(target: str) -> str:
-    """Its root and one rack on machine m1, the other rack on m2, there in two shards."""
+    """Return two-racks with its root and a rack on machine m1, the other rack on m2, in two shards."""
     return over_machines(
         read_shipped("two-racks"), target, 2,
         ("  - name: root\n", "  - name: root\n    machine: m1\n"),
@@ -48,7 +48,7 @@ _ABOVE = """\
 
 
 def multi_hop(target: str) -> str:
-    """Return an engine on each of four machines: one more above the three."""
+    """Return a testbed with an engine on each of four machines: one more above the three."""
     return over_machines(
         read_shipped("multi-hop"), target, 4,
         *((f"  - name: sw{n}\n", f"  - name: sw{n}\n    machine: m{n}\n") for n in (1, 2, 3)),
@@ -62,7 +62,7 @@ def multi_hop(target: str) -> str:
 
 
 def deployed_without(made: MachineLab, bed: str, machine: str) -> str:
-    """Return what a deploy says that fails because a machine's agent is killed when it is to start
+    """Return the output of a deploy that fails because a machine's agent is killed while it starts
     engines."""
     with made.begin_python("-m", "olafctl", "deploy", bed) as deploying:
         assert deploying.stderr is not None
@@ -78,7 +78,7 @@ def deployed_without(made: MachineLab, bed: str, machine: str) -> str:
 
 @pytest.fixture(scope="module", params=["software", pytest.param("twin", marks=pytest.mark.slow)])
 def racks(request: pytest.FixtureRequest) -> Iterator[MachineLab]:
-    """Two machines and a cable; the testbed is in the desk's folder."""
+    """Provide two machines and a cable; the testbed is in the desk's folder."""
     if reason := why_not():
         pytest.skip(reason)
     with lab("m1", "m2") as made:

@@ -1,5 +1,5 @@
-"""``python fenced.py BED``: a controller leads, and then a later one. Prints what the devices and queues of
-all machines answer to the earlier one's writes, as JSON."""
+"""``python fenced.py BED``: a controller leads, and then a later one. It prints as JSON how the devices and
+queues of all machines answer the earlier one's writes."""
 
 import json
 import sys

@@ -1,5 +1,6 @@
 """``python numbered.py BED``: worker w2 sends numbered frames to the parameter server, which answers each,
-until standard input ends. Prints a line at the first answer, then how many were sent and which were lost."""
+until standard input ends. It prints a line at the first answer, then how many were sent and which were
+lost."""
 
 import itertools
 import json
@@ -20,7 +21,7 @@ from olaftest.frames import OlafFrame, endpoint_of
 
 _WINDOW = 8
 _PATIENCE = 10.0
-"""Seconds without any answer, after which the rest is lost."""
+"""The seconds without any answer after which the other frames are lost."""
 _OTHER_PORT = 9
 _VALUES = 8
 
@@ -61,7 +62,7 @@ def _answer_updates(port: HostPort, server: Host, worker: Host) -> None:
 
 
 def _make_numbered(worker: Host, server: Host, number: int) -> bytes:
-    """Return an update and a frame that is none of Olaf's, in turn."""
+    """Return an update or another frame, in turn."""
     if number % 2:
         return _make_plain(worker, server, number)
     gradient = np.ones(_VALUES, np.float32)

@@ -1,4 +1,4 @@
-"""What an agent answers to callers of every kind, without any engine."""
+"""The agent's answers to callers of every kind, without an engine."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -179,7 +179,7 @@ def test_a_reader_with_many_streams_silences_nobody(
     try:
         monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "operator"))
         assert agent_of(server).call("Describe")["deployments"] == ["racks"]
-        last = next(each for each in reversed(streams) if each.code() is not None)  # that one has ended
+        last = next(each for each in reversed(streams) if each.code() is not None)  # that stream has ended
         assert last.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert "calls open" in last.details()
     finally:

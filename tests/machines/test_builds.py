@@ -1,4 +1,4 @@
-"""What an agent takes of builds, and what it refuses."""
+"""The results of builds that an agent takes and refuses."""
 
 import io
 import tarfile
@@ -32,7 +32,7 @@ def machine() -> Iterator[MachineLab]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("more", "itself"), [("true", False), ("echo another", True)])
 def test_what_a_machine_lacks_comes_from_the_controller(machine: MachineLab, more: str, itself: bool) -> None:
-    """With another compiler it builds all of it; both caches are empty at first."""
+    """With another compiler the machine builds all of it; both caches are empty at first."""
     own, log = machine.folder / "own", machine.folder / "compiled"
     own.mkdir()
     (own / "g++").write_text(_COMPILER.format(log=log, more=more))
@@ -92,7 +92,7 @@ def test_an_endless_build_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_result_is_taken_by_its_digest_and_only_from_an_equal_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The controller builds before anything is taken, while no process holds the cache's locks."""
+    """The controller builds before the machine takes anything, while no process holds the cache's locks."""
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     said: list[dict[str, str]] = []
     sent: deque[bytes] = deque()

@@ -1,4 +1,4 @@
-"""A rack more, and again one less: what the others send passes meanwhile, and their engines go on."""
+"""A rack is added, and then removed: other racks' frames pass meanwhile, and their engines go on."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def write_testbed(made: MachineLab, names: tuple[str, ...]) -> str:
 
 @contextmanager
 def send_numbered(made: MachineLab, bed: str) -> Iterator[dict[str, Any]]:
-    """Frames of the first rack, as numbered.py says; afterwards what became of them."""
+    """Send frames of the first rack inside the context, as numbered.py says; yield its later result."""
     found: dict[str, Any] = {}
     with made.begin_python(str(Path(__file__).with_name("numbered.py")), bed) as sending:
         assert sending.stdout is not None

@@ -1,4 +1,4 @@
-"""Whatever files a server is given for TLS: it serves a client, or says which file it cannot use."""
+"""A server with any files for TLS serves a client, or says which file it cannot use."""
 
 import socket
 import ssl
@@ -53,7 +53,7 @@ def certificate_of(key: Any) -> bytes:
 
 
 def files(folder: Path, case: str) -> Tls:
-    """Return the files of a case: a kind of key, or what was done to good ones."""
+    """Return the files of a case: a kind of key, or a damage to good files."""
     key = KEYS.get(case, KEYS["p256"])()
     tls = Tls(folder / "server.pem", folder / "server.key", folder / "ca.pem")
     locked = BestAvailableEncryption(b"secret")

@@ -26,7 +26,7 @@ def bed_of(racks: MachineLab) -> str:
 
 @pytest.fixture
 def running(racks: MachineLab) -> MachineLab:
-    """Provide the machines with the testbed deployed, whatever the tests before left."""
+    """Provide the machines with the testbed deployed, whatever earlier tests left."""
     racks.olafctl("deploy", bed_of(racks))
     return racks
 
@@ -60,8 +60,8 @@ def test_packets_pass_as_in_one_machine(running: MachineLab) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("target", ["software", "twin"])
 def test_a_tree_of_four_machines(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an engine each, from the desk, which has none."""
-    monkeypatch.delenv("OLAF_TEST_ALL")  # an operator may skip what a testbed has nothing for
+    """Each machine has an engine, and the desk has none."""
+    monkeypatch.delenv("OLAF_TEST_ALL")  # an operator may skip tests that a testbed cannot run
     if reason := why_not():
         pytest.skip(reason)
     with lab("m1", "m2", "m3", "m4") as made:
@@ -83,7 +83,7 @@ def test_captures_at_two_machines_are_one_file(running: MachineLab) -> None:
 
 
 def capture_ports(running: MachineLab, ports: Sequence[str]) -> None:
-    """Frames at some ports while packet tests run."""
+    """Capture frames at some ports while packet tests run."""
     file = running.folder / "both.pcapng"
     with running.begin_python("-m", "olafctl", "capture", *ports, "-w", str(file), "-c", "4") as capturing:
         assert capturing.stderr is not None
@@ -161,7 +161,7 @@ def test_of_two_first_deploys_at_once_at_most_one_stays(racks: MachineLab) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: MachineLab) -> None:
-    """Where a daemon of the desk keeps the membership, that is changed and backed up, too."""
+    """Where a daemon of the desk keeps the membership, it is changed and backed up, too."""
     laptop, certs = running.folder / "laptop", running.folder / "certs"
     shutil.rmtree(laptop, ignore_errors=True)
     issue_pair(certs, "daemon", (running.machines["desk"].address,), 1)
@@ -230,7 +230,7 @@ def test_what_goes_on_without_a_machine_is_brought_whole_again(running: MachineL
 
 @pytest.mark.slow
 def test_what_fails_at_one_machine_goes_back_at_the_others(running: MachineLab) -> None:
-    """The agent of m2 is killed when the new engines start."""
+    """The agent of m2 is killed while the new engines start."""
     slots = running.folder / "slots" / "two-racks.yaml"
     slots.parent.mkdir(exist_ok=True)
     slots.write_text(Path(bed_of(running)).read_text().replace("slots: 16", "slots: 15"))
@@ -256,7 +256,7 @@ def test_verbs_work_from_the_desk(running: MachineLab, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_programs_run_as_hosts_of_any_machine(running: MachineLab) -> None:
-    """One at m1 sends to one at m2; streams, signals and exit codes are this command's."""
+    """A program at m1 sends to one at m2; streams, signals and exit codes are this command's."""
     assert "+ host ps" in running.olafctl("deploy", "--hosts", "--dry-run", bed_of(running))
     running.olafctl("deploy", "--hosts", bed_of(running))
     assert {"ps", "walker-w2"} < {
@@ -298,7 +298,7 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", ("10.0.2.11", 
 def test_an_earlier_controller_writes_to_no_device_and_no_queue(running: MachineLab) -> None:
     with running.begin_python(str(Path(__file__).with_name("fenced.py")), bed_of(running)) as earlier:
         answers = json.loads(earlier.communicate()[0])
-    assert len(answers) == 9  # of three engines: two devices and a queue
+    assert len(answers) == 9  # three engines have two devices and a queue each
     assert all("another controller is primary" in answer for answer in answers.values()), answers
     running.olafctl("status")
 

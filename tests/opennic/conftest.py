@@ -13,7 +13,7 @@ MakeBench = Callable[..., Bench]
 
 @pytest.fixture
 def bench() -> Iterator[MakeBench]:
-    """Makes a bench of a module, in reset for 10 cycles and then running."""
+    """Provide a function that makes a bench of a module, in reset for 10 cycles and then running."""
     made: list[Bench] = []
 
     def make(top: str, seed: int = 1, **parameters: int) -> Bench:
@@ -28,7 +28,7 @@ def bench() -> Iterator[MakeBench]:
 
 
 def reset_bench(this: Bench) -> None:
-    """Ten cycles of reset."""
+    """Reset a bench for ten cycles."""
     this["rst"] = 1
     this.run_cycles(10)
     this["rst"] = 0

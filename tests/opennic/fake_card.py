@@ -1,4 +1,4 @@
-"""A card without its data path: BAR2 with the box's registers and tables and both blocks', all in memory."""
+"""A card without its data path: BAR2 with the registers and tables of the box and both blocks in memory."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _NAMES = {register.offset: register.name for register in REGISTERS}
 
 @dataclass
 class Built:
-    """A plug-in's folder, and what its blocks are."""
+    """A plug-in's folder, and the descriptions of its blocks."""
 
     folder: Path
     build_id: int
@@ -33,7 +33,7 @@ class Built:
 
 
 def fake_build(folder: Path) -> Built:
-    """The plug-in of the project's P4 in ``folder``."""
+    """Write the plug-in of the project's P4 into ``folder``."""
     made = plugin.assemble_plugin(Geometry(slots=8, beats=142), P4)
     made.write(folder)
     blocks = {ip.number: json.loads(made.files[plugin.TABLES.format(ip.name)]) for ip in IPS}
@@ -41,7 +41,7 @@ def fake_build(folder: Path) -> Built:
 
 
 class Stored(NamedTuple):
-    """An entry as a block holds it."""
+    """An entry in a block."""
 
     slot: int
     action: int
@@ -49,7 +49,7 @@ class Stored(NamedTuple):
 
 
 class FakeBlock:
-    """The registers of a block (``p4_config.v``), with tables and counters that no frame sees."""
+    """The registers of a block (``p4_config.v``), with tables and counters that no frame uses."""
 
     def __init__(self, about: dict[str, Any]) -> None:
         self._about = about
@@ -58,7 +58,7 @@ class FakeBlock:
         self.rows: list[dict[int, int]] = [{} for _ in about["tables"]]
         self.defaults: dict[int, int] = {}
         self.counts: dict[tuple[int, int], int] = {}
-        """Packets by counter and cell, above 35 bits of bytes."""
+        """The packets by counter and cell, above 35 bits of bytes."""
 
     def read(self, offset: int) -> int:
         fixed = {driver.ID: driver.MAGIC, driver.DIGEST: int(self._about["digest"], 16), driver.COMMAND: 0}
@@ -87,12 +87,12 @@ class FakeBlock:
             self.defaults[target] = number
 
     def count(self, name: str, cell: int, size: int) -> None:
-        """As if a frame of ``size`` bytes had been counted."""
+        """Count a frame of ``size`` bytes."""
         number = [each["name"].rpartition(".")[2] for each in self._about["counters"]].index(name)
         self.counts[number, cell] = self.counts.get((number, cell), 0) + (1 << 35 | size)
 
     def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
-        """Entries by the last part of a table's name, then by key and mask."""
+        """Return entries by the last part of a table's name, then by key and mask."""
         found: dict[str, dict[tuple[int, int], Stored]] = {}
         for about, rows in zip(self._about["tables"], self.rows, strict=True):
             bits, entry_bits, low = about["key_bits"], about["entry_bits"], about["action_low"]
@@ -109,7 +109,7 @@ class FakeBlock:
 
 @dataclass
 class FakeBox:
-    """The box's own registers, and what was written to its tables."""
+    """The box's own registers, and the entries written to its tables."""
 
     build_id: int
     values: dict[str, int] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class FakeBox:
             self.runs[self.values["group_index"]] = (self.values["group_first"], self.values["group_count"])
 
     def groups(self) -> dict[int, list[Copy]]:
-        """Each group's copies, as the replicator would send them."""
+        """Return each group's copies, as the replicator would send them."""
         return {
             group: [self.copies[index] for index in range(first, first + count)]
             for group, (first, count) in self.runs.items()
@@ -149,7 +149,7 @@ class FakeBox:
 
 
 class FakeCard:
-    """A :class:`olafctl.targets.opennic.bar.Bar`. Its blocks keep their tables when an agent goes away."""
+    """A :class:`olafctl.targets.opennic.bar.Bar`. Its blocks keep their tables when an agent leaves."""
 
     def __init__(self, built: Built) -> None:
         self.box = FakeBox(built.build_id)
@@ -157,7 +157,7 @@ class FakeCard:
         self.unplugged = False
         self.accesses = 0
         self.writes_left: int | None = None
-        """After so many more writes every further one is lost, as when the agent is killed."""
+        """The number of writes after which every further write is lost, as when the agent is killed."""
         self.others = {base + RX_STATUS: RX_OK | RX_ALIGNED for base in CMACS}
         self.others.update({base + RS_FEC: 3 for base in CMACS})
         windows = {window.name: range(window.base, window.base + window.size) for window in WINDOWS}
@@ -189,8 +189,8 @@ class FakeCard:
         return Problem("every register reads all ones: the fake card was unplugged", "the card", "plug it in")
 
     def close(self) -> None:
-        """The card stays: another agent may open it."""
+        """Do nothing: another agent may open the card."""
 
     def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
-        """List what the blocks hold, by the last part of the table's name."""
+        """Return the blocks' entries, by the last part of the table's name."""
         return {name: entries for block in self.blocks.values() for name, entries in block.tables().items()}

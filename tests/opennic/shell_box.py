@@ -12,9 +12,9 @@ from olafswitch.simulation.bench import Received, Signals
 
 MODELS = Path(__file__).parent / "shell"
 CMAC_PERIODS = {"cmac_clk_0": 3103, "cmac_clk_1": 3104}
-"""ps: 322 MHz, and not in step with each other or with the box."""
+"""The periods in ps: 322 MHz, and not in step with each other or with the box."""
 QUEUES = 4
-"""Queues of function 0, from FIRST_QUEUE on."""
+"""The queues of function 0, from FIRST_QUEUE on."""
 FIRST_QUEUE = 8
 RX_RECEIVED, RX_DROPPED, RX_ERRORS, TX_SENT, TX_DROPPED = 0x20, 0x30, 0x40, 0x00, 0x10
 _FUNCTION = 3
@@ -39,7 +39,7 @@ _RTL = {
 
 
 def wrap_shell(shell: Path, plugin: Plugin, folder: Path) -> Around:
-    """The shell's RTL and the models of AMD's primitives; the plug-in's files are written to ``folder``."""
+    """Return the shell's RTL and the models of AMD's primitives; the plug-in's files go to ``folder``."""
     included = []
     for name, text in plugin.files.items():
         if name.startswith("box_250mhz/") and name.endswith(".vh"):
@@ -55,7 +55,7 @@ def wrap_shell(shell: Path, plugin: Plugin, folder: Path) -> Around:
 
 
 class ShellBox(Box):
-    """``rx`` and ``tx`` are the CMACs' ends, ``h2c`` and ``c2h`` QDMA's.
+    """The box in the shell; ``rx`` and ``tx`` are the CMACs' ends, ``h2c`` and ``c2h`` QDMA's.
 
     A frame into ``rx`` has a sideband value: 1 for a receive error; into ``h2c`` its size and its queue.
     """
@@ -74,7 +74,7 @@ class ShellBox(Box):
             self.tx.append(bench.sink(Signals.axis("cmac_tx", lane=port), clock))
         noted = ("seen_tuser_size", 16)
         self.seen = [bench.sink(Signals.axis("seen", [noted], port)) for port in range(ports)]
-        """List what the receive adapters hand the box, with the sizes that they report."""
+        """The frames that the receive adapters pass to the box, with the sizes that they report."""
         self.completions = bench.sink(
             Signals("completion_tdata", "", "", "completion_tvalid", "completion_tready")
         )
@@ -94,19 +94,19 @@ class ShellBox(Box):
         raise OlafError(Problem("the shell did not come out of reset"))
 
     def from_host(self, frame: bytes) -> None:
-        """Send as the driver does: its queue, and the size next to the frame."""
+        """Send a frame as the driver does, with its queue and its size."""
         self.h2c.send(frame, (len(frame), FIRST_QUEUE))
 
     def counted(self, port: int, counter: int) -> int:
-        """A counter of a packet adapter: frames since reset."""
+        """Return a counter of a packet adapter: frames since reset."""
         return self._access(1 + port, counter)
 
     def uncounted(self, port: int) -> int:
-        """Frames that ended while their receive adapter's buffer was full: the shell counts them nowhere."""
+        """Return the frames that ended while their receive adapter was full: the shell counts no such."""
         return self.bench["seen_uncounted"] >> 16 * port & 0xFFFF
 
     def completed(self) -> Iterator[tuple[int, int]]:
-        """Size and queue of each completion that the host is given."""
+        """Yield the size and queue of each completion that the host gets."""
         for frame in self.completions.frames():
             yield int.from_bytes(frame.data[4:6], "little"), int.from_bytes(frame.data[2:4], "little") & 0x7FF
 
@@ -122,5 +122,5 @@ class ShellBox(Box):
 
 
 def count_gaps(frames: list[Received]) -> int:
-    """Cycles without a beat inside of frames."""
+    """Return the number of cycles without a beat inside frames."""
     return sum(frame.last - frame.first + 1 - (len(frame.data) + 63) // 64 for frame in frames)

@@ -71,7 +71,7 @@ def agent(card: Card) -> Iterator[AgentServer]:
 
 
 def connect_primary(agent: AgentServer, built: Built, number: int, election_id: int = 10) -> Session:
-    """A primary of an IP whose pipeline runs."""
+    """Connect a primary controller of an IP whose pipeline runs."""
     session = Session.connect(agent.address, number, election_id=election_id)
     name = NAMES[number]
     session.push(
@@ -119,7 +119,7 @@ def test_the_longest_prefix_wins_by_its_place(hardware: FakeCard, second: Sessio
 
 
 def place_of(hardware: FakeCard, table: str) -> int:
-    """Where the table's only entry is counted."""
+    """Return the place in which the table's only entry is counted."""
     [stored] = hardware.tables()[table].values()
     return stored.slot
 
@@ -192,7 +192,7 @@ def test_members_address_the_copies_of_their_groups(hardware: FakeCard, second: 
 
 
 def half_replicas(port: int) -> list[Replica]:
-    """Half of what the copy table holds."""
+    """Return half of the replicas that the copy table holds."""
     return [Replica(port, instance) for instance in range(COPIES // 2)]
 
 
@@ -200,14 +200,14 @@ def test_groups_share_the_copy_table_until_it_is_full(hardware: FakeCard, second
     whole = [MulticastGroup(number, half_replicas(1)) for number in (1, 2)]
     insert_entries(second, *whole)
     assert refusal_codes(second, Change.INSERT, MulticastGroup(3, [Replica(1, 0)])) == ["RESOURCE_EXHAUSTED"]
-    # There is no room for the old and the new at once.
+    # The table cannot hold the old and the new copies at once.
     second.write([EntityUpdate(Change.MODIFY, MulticastGroup(2, half_replicas(2)))])
     assert {copy.port for copy in hardware.box.groups()[2]} == {2}
     assert second.multicast_groups() == {whole[0], MulticastGroup(2, half_replicas(2))}
 
 
 def test_a_full_table_of_workers_takes_few_accesses(card: Card, hardware: FakeCard) -> None:
-    """16,384 entries, the last of them where others must move: 1,000 a second at 1 µs an access."""
+    """The test inserts 16,384 entries, the last where others must move: 1,000 a second at 1 µs an access."""
     plane = card.planes[1]
     table = ProgramInfo(plane.p4info).table_named("workers")
     call = ActionCall(next(i for i, each in table.actions.items() if each.alias == "not_a_worker"), (1,))
@@ -225,7 +225,7 @@ def test_a_full_table_of_workers_takes_few_accesses(card: Card, hardware: FakeCa
 def test_after_a_kill_amid_writes_the_tables_are_as_desired(
     built: Built, hardware: FakeCard, writes: int
 ) -> None:
-    """The new agent knows nothing of what the block holds."""
+    """The new agent knows nothing of the block's entries."""
     desired = [replace(WORKER_ENTRY, match={"worker_addr": number}) for number in range(1, 12)]
     before = opened_card(hardware, built)
     with serve_devices(before.planes, "127.0.0.1:0") as agent, connect_primary(agent, built, 1) as session:
@@ -251,7 +251,7 @@ def test_after_a_kill_amid_writes_the_tables_are_as_desired(
 
 
 def test_an_unplugged_card_is_reported_within_a_second(card: Card, hardware: FakeCard) -> None:
-    """The watcher looks twice in a second, and the first look that finds it gone says so."""
+    """The watcher looks twice in a second, and the first look that finds the card gone reports it."""
     assert PERIOD <= 0.5
     seen: SimpleQueue[str] = SimpleQueue()
 

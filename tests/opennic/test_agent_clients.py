@@ -1,4 +1,4 @@
-"""Clients of other projects, unmodified, and calls with and without a token, at a card's agent."""
+"""Unmodified clients of other projects, and calls with and without a token, at a card's agent."""
 
 import socket
 import threading
@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture
 def card(built: Built) -> Iterator[Card]:
-    """A card whose host function sends back what it gets."""
+    """Provide a card whose host function sends every frame back."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     def echo() -> None:

@@ -1,4 +1,4 @@
-"""The arbiter: whole frames, none lost or mixed, in turn."""
+"""The arbiter passes whole frames in turn; none is lost or mixed."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The whole box, with the project's own P4 as Verilog: what leaves is what leaves the twin."""
+"""The whole box, with the project's own P4 as Verilog, sends the frames that the twin sends."""
 
 import random
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def box() -> Iterator[Box]:
 
 
 def random_frame(pick: random.Random) -> bytes:
-    """Anything but an update: ACKs with good and bad checksums, control messages, plain traffic, floods."""
+    """Return a random frame other than an update: an ACK, a control message, traffic or a flood."""
     size = pick.choice([60, 64, 65, 128, 129, 1500, 9036, pick.randint(60, 9036)])
     payload = Raw(pick.randbytes(max(0, size - 42)))
     plain = Ether(src=STRANGER.mac, dst=SERVER.mac)
@@ -70,19 +70,19 @@ def random_frame(pick: random.Random) -> bytes:
 
 
 def packet_in(frame: Received) -> bytes:
-    """Take the host header off: the port and the frame stay."""
+    """Remove the host header; the port and the frame stay."""
     assert frame.data[:6] == b"\xff" * 6
     assert int.from_bytes(frame.data[12:14], "big") == HOST_ETHER_TYPE
     return frame.data[HOST_HEADER_BYTES - 2 :]
 
 
 def packet_out(port: int, frame: bytes) -> bytes:
-    """A frame of the control plane as the host sends it."""
+    """Return a control-plane frame as the host sends it."""
     return bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big") + frame
 
 
 def collect_leaving(box: Box) -> dict[int, list[bytes]]:
-    """All frames that left, by front port; each with its true size and the right destination."""
+    """Return all frames that left, by front port; each has its true size and the right destination."""
     left: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for number, sink in enumerate(box.tx):
         for frame in sink.frames():
@@ -95,7 +95,7 @@ def collect_leaving(box: Box) -> dict[int, list[bytes]]:
 
 
 def twin_sends(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
-    """Run these frames through the twin's programs; the result by front port."""
+    """Run these frames through the twin's programs, and return the output by front port."""
     made: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for port, frame in frames:
         for out, sent in TWIN.run_frame(port, frame):
@@ -119,7 +119,7 @@ def test_frames_of_one_port_leave_as_from_the_twin_in_order(
     for sink in (*box.tx, box.c2h):
         sink.pause(busy)
     frames = [(port, random_frame(pick)) for _ in range(150)]
-    # A burst of floods and ACKs outruns the output by far: what the queue's bypass has no room for it drops.
+    # A burst of floods and ACKs outruns the output by far: the queue's bypass drops what it cannot hold.
     for _, frame in frames:
         box.rx[port - 1].send(frame)
         box.settle(quiet=600)
@@ -187,7 +187,7 @@ def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
 
 
 def test_the_reset_handshake(box: Box) -> None:
-    """A pulse takes `done` away; it comes back when every block takes frames, and stays."""
+    """A pulse clears `done`; it is set again when every block takes frames, and stays."""
     box.bench["mod_rstn"] = 0
     box.bench.run_cycles(1, "axil_aclk")
     box.bench["mod_rstn"] = 1
@@ -240,7 +240,7 @@ def test_every_address_answers(box: Box) -> None:
         inside = any(low <= address < high for low, high in windows)
         assert (response == 3) if not inside else True
         box.axil.write(address & ~0xFFF | 0xFFC, 0)
-    for base in (0x40000, 0x80000):  # no mirror of the block's registers in the rest of its window
+    for base in (0x40000, 0x80000):  # the rest of its window has no mirror of the block's registers
         for hole in (0x01C, 0x03C, 0xFFC, 0x1000 + SLOT, 0x20000 + SLOT, SLOT + 1):
             assert box.axil.read(base + hole)[1] == box.axil.write(base + hole, 7) == 3
     assert box.axil.write(0x40000 + SLOT, 0x1234) == 0

@@ -1,4 +1,4 @@
-"""Checks what crosses between the box's clocks: every register exists, and each is constrained."""
+"""Every register at which a signal crosses between the box's clocks exists, and each is constrained."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ def module_text(module: str) -> str:
 
 
 def find_registers(module: str) -> dict[str, str]:
-    """Each register of a module, by the clock that writes it."""
+    """Return each register of a module, by the clock that writes it."""
     found = {}
     for clock, block in re.findall(
         r"always @\(posedge (\w+)\)(.*?)(?=always @|assign |\Z)", module_text(module), re.S
@@ -70,7 +70,7 @@ def test_no_other_module_has_two_clocks() -> None:
 
 
 def vivado_names() -> list[str]:
-    """The registers as Vivado names them."""
+    """Return the registers' names in Vivado."""
     under = "shell/box/olaf_box/"
     reset = [f"{under}reset/{name}_reg" for name in find_registers("olaf_box_reset")]
     crossing = [

@@ -1,4 +1,4 @@
-"""The worker hash: bit for bit v1model's, exactly on time, one in each cycle."""
+"""The worker hash equals v1model's bit for bit, exactly on time, one in each cycle."""
 
 import random
 import zlib
@@ -19,5 +19,5 @@ def test_it_is_crc32_exactly_latency_cycles_later(bench: MakeBench, latency: int
         this["in_data"] = int.from_bytes(one or bytes(13), "big")
         this.run_cycles(1)
         answers.append(this["out_crc"] if this["out_valid"] else None)
-    # What is put in before an edge shows at the output after it: one cycle of the latency.
+    # An input before an edge shows at the output after it: this is one cycle of the latency.
     assert answers[latency - 1 : latency - 1 + len(asked)] == [one and zlib.crc32(one) for one in asked]

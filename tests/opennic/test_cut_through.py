@@ -1,4 +1,4 @@
-"""A long update leaves the measuring FIFO as it comes, whatever it proves to be; all else is stored whole."""
+"""A long update leaves the measuring FIFO as it comes, right or wrong; other frames are stored whole."""
 
 import random
 from collections import Counter
@@ -36,7 +36,7 @@ PAUSES = pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.
 
 
 def declare_size(frame: bytes, size: int) -> bytes:
-    """``frame`` with IPv4 and UDP lengths of ``size`` bytes in all; one too short for them is as it was."""
+    """Return ``frame`` with lengths of ``size`` bytes in all; a frame too short for them is unchanged."""
     if len(frame) < UDP_CHECKSUM:
         return frame
     frame = with_bytes(frame, IPV4_LENGTH, (size - IPV4).to_bytes(2, "big"))
@@ -44,12 +44,12 @@ def declare_size(frame: bytes, size: int) -> bytes:
 
 
 def update_saying(frame: bytes, size: int, length: int) -> bytes:
-    """An update of ``length`` bytes on the wire that says it has ``size``."""
+    """Return an update of ``length`` bytes on the wire that declares ``size``."""
     return declare_size(frame.ljust(length, b"\x55"), size)[:length]
 
 
 def reported_size(declared: int, length: int, hold: int) -> int:
-    """The size that the FIFO reports for an update of ``length`` bytes that declares so many."""
+    """Return the size that the FIFO reports for an update of ``length`` bytes that declares ``declared``."""
     known_by = (hold + 1) * BEAT
     return declared if length > known_by and declared > known_by else length
 
@@ -60,7 +60,7 @@ def open_fifo(bench: MakeBench, hold: int = HOLD) -> tuple[Bench, Source, Sink]:
 
 
 def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
-    """Count its pulses in so many cycles."""
+    """Count the FIFO's pulses in this many cycles."""
     count = Counter[str]()
     for _ in range(cycles):
         this.run_cycles(1)
@@ -178,7 +178,7 @@ def test_an_update_whose_end_does_not_come_is_ended_in_time(bench: MakeBench) ->
     this.run_cycles(PATIENCE)
     (left,) = sink.frames()
     assert left.data == frame[: 30 * BEAT] + b"\0"
-    source.send(bytes(100), [2])  # the rest of that frame, for all that is known
+    source.send(bytes(100), [2])  # it is the rest of that frame, as far as the FIFO knows
     source.send(bytes(100), [3])
     assert count_pulses(this, 100) == {"dropped_malformed": 1, "accepted": 1}
     assert [one.user[0] for one in sink.frames()] == [3]
@@ -216,7 +216,7 @@ def test_the_rest_of_an_update_that_reset_cut_is_dropped(bench: MakeBench, after
     this.run_cycles(after)
     reset_bench(this)
     assert count_pulses(this, 400) == {"dropped_cut": 1, "accepted": 1}
-    if after <= HOLD:  # later it has begun to leave, and what takes it is reset as well in the box
+    if after <= HOLD:  # a later frame has begun to leave, and the box resets the next module, too
         assert [(one.data, one.user) for one in sink.frames()] == [(frame, (2, len(frame)))]
 
 
@@ -228,13 +228,13 @@ def box() -> Iterator[Box]:
 
 
 def left_by(box: Box) -> Counter[tuple[int, bytes]]:
-    """Count what left by each port."""
+    """Return the frames that left by each port, counted."""
     return Counter((number + 1, one.data) for number, sink in enumerate(box.tx) for one in sink.frames())
 
 
 @pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.3, 0.3)])
 def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: float, busy: float) -> None:
-    """Every length at which a frame can be cut, with lengths that it declares, next to whole updates."""
+    """The frames have every length at which one can be cut, with declared lengths, among whole updates."""
     pick = random.Random(5)
     box.rx[0].pause(idle)
     for sink in box.tx:
@@ -285,7 +285,8 @@ def test_a_strangers_frame_like_a_long_update_passes_unchanged(box: Box, beats: 
 
 @pytest.mark.parametrize("held", [False, True])
 def test_a_long_update_of_a_wrong_size_keeps_it_or_is_dropped(box: Box, held: bool) -> None:
-    """Held in OlafQueue it is dropped; leaving already it has zeros for what is missing. Both are counted."""
+    """One held in OlafQueue is dropped; one that is leaving gets zeros for missing values. Both are
+    counted."""
     whole = make_update(values=2243).encode()
     short, long = whole[: 40 * BEAT], whole + b"more"
     box.queue.write("hold", int(held))

@@ -1,4 +1,4 @@
-"""Proofs about modules of the box and of the blocks: what they promise, whatever comes in."""
+"""Proofs of properties of the box's and the blocks' modules for all inputs."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ HDL = paths.sources() / "hdl"
 SOURCES = {path.stem: path for path in [*HDL.glob("opennic/*.v"), *HDL.glob("corundum/*.v"), *list_library()]}
 FOR_EVER = "pdr -T 600"
 DEPTH = {"replicator": 24, "lengths": 10}
-"""Cycles of what ABC finds no invariant for."""
+"""The cycles to search in modules for which ABC finds no invariant."""
 MODULES = {
     "arbiter": ("olaf_box_arbiter", "olaf_box_slice"),
     "config": ("p4_config",),
@@ -47,7 +47,7 @@ LOST_TAGS = [
     ("cpl_ready[i])", "cpl_ready[LANES-1-i])"),
     (_PUSH, f"{_PUSH} || m_axis_sync_tx_tvalid[i] && m_axis_sync_tx_tready[i] && m_axis_sync_tx_tlast[i]"),
 ]
-"""Changes that lose a tag, double it, give a foreign one, use the wrong lane, or complete a box's frame."""
+"""Changes that lose or double a tag, give a foreign tag, use the wrong lane, or complete a box's frame."""
 SCRIPT = """
 read_verilog -formal -sv {name}.v
 read_verilog -DSYNTHESIS {modules}
@@ -79,7 +79,7 @@ pytestmark = pytest.mark.skipif(bool(_missing_tools()), reason=f"not installed: 
 
 
 def prove_module(name: str, work: Path, change: tuple[str, str, str] | None = None) -> tuple[str, int]:
-    """ABC's verdict and the last cycle it looked at; ``change`` is (module, text, text instead)."""
+    """Return ABC's verdict and the last cycle that it searched; ``change`` is (module, text, new text)."""
     shutil.copy(FORMAL / f"{name}.v", work)
     shutil.copy(HDL / "opennic" / "olaf_box_map.vh", work)
     for module in MODULES[name]:

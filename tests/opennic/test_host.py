@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(int
 
 @pytest.fixture
 def namespace() -> Iterator[str]:
-    """With a veth pair, ``card`` and ``host``."""
+    """Provide a namespace with a veth pair, ``card`` and ``host``."""
     with trial.trial_namespace() as name:
         ip.run_batch(
             ["-n", name],

@@ -1,4 +1,4 @@
-"""Puts the host header on and takes it off at every length."""
+"""The host header is added and removed at every length."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Every Verilog file of the box is clean under every linter at hand."""
+"""Every Verilog file of the box is clean under every available linter."""
 
 from pathlib import Path
 
@@ -44,12 +44,12 @@ def test_the_whole_box_is_clean(top: Path, parameters: tuple[str, ...], tmp_path
 
 
 def test_the_places_of_ips_are_clean(tmp_path: Path) -> None:
-    """Without the IPs themselves, whose modules Vivado makes."""
+    """The IPs themselves are absent, as Vivado makes their modules."""
     for ip in IPS:
         path = tmp_path / f"olaf_box_{ip.name}.v"
         path.write_text(write_place(ip, vitis=True))
         text = lint_module(path.stem, [BOX], [path], ["-Wno-UNUSEDSIGNAL", "-Wno-UNDRIVEN"])
-        assert f"module: '{ip.name}'" in text  # all that is missing
+        assert f"module: '{ip.name}'" in text  # nothing else is missing
         assert "%Warning" not in text
 
 

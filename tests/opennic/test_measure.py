@@ -1,4 +1,4 @@
-"""The measuring FIFO: what leaves is what came, whole, with its true size; what is bad leaves no trace."""
+"""The measuring FIFO passes good frames whole, with their true size; bad frames leave no trace."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The box keeps up with its clock, whatever the way and the size."""
+"""The box keeps up with its clock, whatever the path and the size of frames."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The plug-in: complete, bound by one build id, and taken to its end by the shell's own build.tcl."""
+"""The plug-in is complete, bound by one build id, and built to its end by the shell's own build.tcl."""
 
 import json
 import os
@@ -48,7 +48,7 @@ Answer = tuple[str, str, str]
 
 @pytest.fixture(scope="module")
 def made() -> Plugin:
-    """With VitisNetP4, so that all of the Tcl is in it."""
+    """Provide a plug-in with VitisNetP4, so that it has all of the Tcl."""
     return plugin.assemble_plugin(Geometry(slots=8, beats=142), P4, vitis=True)
 
 
@@ -65,7 +65,7 @@ def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
 
 
 def good_answers() -> list[Answer]:
-    """List Vivado's answers when the IPs are as the box needs them."""
+    """Return Vivado's answers when the IPs are as the box needs them."""
     answers = [
         (ip, f"CONFIG.{name}", value)
         for ip, bits, externs in (("vnp4_1", "17", "1"), ("vnp4_2", "19", "0"))
@@ -85,7 +85,7 @@ def good_answers() -> list[Answer]:
 
 @dataclass(frozen=True)
 class Run:
-    """A script run under the stub."""
+    """A script's run under the stub."""
 
     code: int
     output: str
@@ -96,7 +96,7 @@ class Run:
 
 
 def run_build(made: Plugin, tmp_path: Path, changes: Sequence[Answer] = ()) -> Run:
-    """The whole build, with the shell's own build.tcl, under the stub."""
+    """Run the whole build, with the shell's own build.tcl, under the stub."""
     shell = tmp_path / "open-nic-shell"
     for name in ("script", "src", "plugin"):
         shutil.copytree(Path(SHELL) / name, shell / name)

@@ -1,4 +1,4 @@
-"""Random frames through the whole box; `olaflab bench box --frames` sends more."""
+"""Random frames pass through the whole box; `olaflab bench box --frames` sends more."""
 
 from olaftest.opennic.random_frames import account_frames
 

@@ -1,4 +1,4 @@
-"""The replicator: each frame stored once, sent once for each copy, addressed, and with its true size."""
+"""The replicator stores each frame once and sends it once for each copy, addressed, with its true size."""
 
 import random
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ PORT_NUMBERS = (7, 9)
 
 @dataclass(frozen=True)
 class ReplicatorMember:
-    """One copy of a group; ``rewrite`` is (MAC, address, UDP port)."""
+    """A copy of a group; ``rewrite`` is (MAC, address, UDP port)."""
 
     port: int
     rewrite: tuple[int, int, int] | None = None
@@ -56,7 +56,7 @@ def set_group(this: Bench, group: int, first: int, members: list[ReplicatorMembe
 
 
 def frame_of(pick: random.Random, size: int) -> bytes:
-    """A UDP frame whose IPv4 checksum may be wrong."""
+    """Return a UDP frame whose IPv4 checksum may be wrong."""
     frame = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(
         src="10.0.0.1", dst="10.0.0.2", id=pick.randrange(1 << 16), tos=pick.randrange(256)
     ) / UDP(sport=1, dport=2, chksum=0) / Raw(pick.randbytes(max(0, size - 42)))  # fmt: skip
@@ -67,7 +67,7 @@ def frame_of(pick: random.Random, size: int) -> bytes:
 
 
 def addressed_to(frame: bytes, rewrite: tuple[int, int, int]) -> bytes:
-    """Address the frame to the member, as Scapy does."""
+    """Return the frame addressed to the member by Scapy."""
     mac, addr, port = rewrite
     data = bytearray(frame)
     data[0:6], data[30:34], data[36:38] = (
@@ -95,7 +95,7 @@ def random_members(pick: random.Random, count: int) -> list[ReplicatorMember]:
 def expected_copies(
     frame: bytes, src: int, dst: int, members: list[ReplicatorMember] | None, addressed: bool
 ) -> list[tuple[bytes, int]]:
-    """The copies of a frame and the one-hot port of each, as VNP4₂'s v1model egress makes them."""
+    """Return the copies of a frame, each with its one-hot port, as VNP4₂'s v1model egress makes them."""
     if members is None:
         members, addressed = [ReplicatorMember(dst)], True
     made = []
@@ -140,7 +140,7 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
 
 
 def count_pulses(this: Bench, cycles: int) -> dict[str, int]:
-    """Each of PULSES in so many cycles."""
+    """Count each of PULSES in this many cycles."""
     counted = dict.fromkeys(PULSES, 0)
     for _ in range(cycles):
         this.run_cycles(1)
@@ -169,7 +169,7 @@ def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
 
 @pytest.mark.parametrize("carries", [1, 2, 3, 4])
 def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) -> None:
-    """Headers whose words add up to where the first carry makes another, and to just before."""
+    """The headers' words add up to a sum whose first carry makes another, and to the sum just below."""
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)
     words = [0xFFFF] * carries + [0] * (4 - carries)
@@ -242,7 +242,7 @@ def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
 
 @pytest.mark.parametrize("declared", [0, 9000])
 def test_a_pause_lets_a_frame_end(bench: MakeBench, declared: int) -> None:
-    """One that was stored whole, and one that leaves as it comes."""
+    """One frame is stored whole, another leaves as it comes."""
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)
     source.pause(0.8)
@@ -264,7 +264,7 @@ def test_a_pause_lets_a_frame_end(bench: MakeBench, declared: int) -> None:
 def test_a_frame_that_is_not_as_long_as_declared_harms_no_other(
     bench: MakeBench, declared: int, idle: float
 ) -> None:
-    """It ends at the beat that shows it; one that is declared too long for the store waits for its end."""
+    """The frame ends at the beat that shows it; one declared too long for the store waits for its end."""
     pick = random.Random(2)
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = connect_ends(this)

@@ -1,4 +1,4 @@
-"""Lint of the box inside the shell's own RTL, and of the bench around both."""
+"""The box inside the shell's own RTL, and the bench around both, pass lint."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.opennic.test_plugin import P4, SHELL, needs_shell
 def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp_path: Path) -> None:
     plugin.assemble_plugin(Geometry(slots=8, beats=142), P4).write(tmp_path)
     source = Path(SHELL).resolve() / "src"
-    # Only what is ours must be clean.
+    # Only our own files must be clean.
     (tmp_path / "shell.vlt").write_text(f'`verilator_config\nlint_off -file "{source}/*"\n')
     text = lint_module(
         "box_250mhz",
@@ -41,7 +41,7 @@ def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
     made.write(tmp_path)
     shell = Path(SHELL).resolve()
     rtl = wrap_shell(shell, made, tmp_path)
-    # Models have every port of AMD's and serve those that the shell uses; the bench leaves outputs open.
+    # Models have every port of AMD's and serve the ports that the shell uses; the bench leaves outputs open.
     (tmp_path / "bench.vlt").write_text(
         f'`verilator_config\nlint_off -file "{shell}/*"\n'
         f'lint_off -file "{MODELS}/xpm_*.sv"\nlint_off -file "{MODELS}/qdma_*.sv"\n'
@@ -51,7 +51,7 @@ def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
         "shell_path",
         [tmp_path / "hdl", tmp_path, *{path.parent for path in rtl.included}],
         [tmp_path / "bench.vlt", *rtl.sources],
-        # The last two come from how the shell itself is wired.
+        # The last two come from the shell's own wiring.
         [
             *("-sv", "-Wno-TIMESCALEMOD", "-Wno-UNOPTFLAT", "-Wno-SYNCASYNCNET"),
             *(f"-D{name}" for name in rtl.defines),

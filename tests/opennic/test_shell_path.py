@@ -1,4 +1,4 @@
-"""From CMAC to CMAC and host through the shell's own RTL: what leaves is what leaves the twin."""
+"""From CMAC to CMAC and host through the shell's own RTL, the frames are those that the twin sends."""
 
 import random
 from collections import Counter
@@ -49,12 +49,12 @@ def shell(tmp_path: Path) -> Iterator[ShellBox]:
 
 
 def to_worker(size: int, number: int) -> bytes:
-    """A frame that the box bridges to port 1."""
+    """Return a frame that the box bridges to port 1."""
     return (WORKER_MAC + STRANGER_MAC + b"\x12\x34" + bytes([number])).ljust(size, bytes([number]))
 
 
 def test_the_shells_wrong_sizes_do_no_harm(shell: ShellBox) -> None:
-    """After a receive error the shell gives frames the size of the one before; the box measures its own."""
+    """After a receive error the shell repeats the size of the frame before; the box measures sizes itself."""
     sizes = [100, 150, 90, 70, 1500, 64, 9036, 60]
     frames = [to_worker(size, number) for number, size in enumerate(sizes)]
     for number, frame in enumerate(frames):
@@ -88,7 +88,7 @@ def test_frames_that_outrun_the_outputs_are_lost_whole(shell: ShellBox) -> None:
 
 
 def test_frames_that_outrun_the_box_are_lost_in_the_adapters(shell: ShellBox) -> None:
-    """Both CMACs at 165 Gb/s."""
+    """Both CMACs send at 165 Gb/s."""
     traffic = Traffic(shell, seed=16)
     traffic.send_batch(frames=600, busy=[0.0], paced=False)
     assert all(traffic.overrun)
@@ -96,7 +96,7 @@ def test_frames_that_outrun_the_box_are_lost_in_the_adapters(shell: ShellBox) ->
 
 
 class Traffic:
-    """Random frames into every input, each batch traced to what left for it."""
+    """Random frames into every input; each batch is matched with its output."""
 
     def __init__(self, shell: ShellBox, seed: int) -> None:
         self._shell, self._pick, self._twin = shell, random.Random(seed), Twin()
@@ -104,22 +104,22 @@ class Traffic:
         self._good, self._bad, self._passed = [0, 0], [0, 0], [0, 0]
         self._from_host = self._nowhere = 0
         self.lost = 0
-        """Good frames of which nothing left."""
+        """The good frames that were lost."""
         self.left: Counter[int] = Counter()
-        """Frames that left, by port."""
+        """The frames that left, by port."""
 
     @property
     def overrun(self) -> list[int]:
-        """Good frames that the receive adapters did not hand on, by port."""
+        """The good frames that the receive adapters did not pass on, by port."""
         return [good - passed for good, passed in zip(self._good, self._passed, strict=True)]
 
     @property
     def errors(self) -> int:
-        """Frames sent with a receive error."""
+        """The number of frames sent with a receive error."""
         return sum(self._bad)
 
     def send_batch(self, frames: int, busy: Sequence[float], paced: bool = True) -> None:
-        """Send, let all come to rest, account for each frame; ``busy`` are pauses of the outputs."""
+        """Send frames, let all come to rest, and account for each; ``busy`` are the pauses of the outputs."""
         shell, pick = self._shell, self._pick
         for sink in (*shell.tx, shell.c2h, shell.completions):
             sink.pause(pick.choice(busy))
@@ -158,7 +158,7 @@ class Traffic:
         self._compare_frames()
 
     def _trace_frames(self, due: Sequence[Sequence[Sent]]) -> None:
-        """Each frame that left is one that is due; of a frame all copies left, or none."""
+        """Check that each frame that left was expected, and that all copies of a frame left or none."""
         have = Counter(collect_leaving(self._shell))
         for (port, _), number in have.items():
             self.left[port] += number
@@ -171,7 +171,7 @@ class Traffic:
         assert not have, "a frame left that the twin does not send"
 
     def _compare_frames(self) -> None:
-        """The shell, the box and the queue have counted what came, what left and what they dropped."""
+        """Check the counters of the shell, the box and the queue against the frames."""
         shell, box = self._shell, self._shell.registers.counters()
         for port in range(2):
             kept_back = self._bad[port] + self._good[port] - self._passed[port]
@@ -192,13 +192,13 @@ class Traffic:
 
 
 def is_subsequence(some: Sequence[bytes], frames: Sequence[bytes]) -> bool:
-    """Whether ``some`` are frames of ``frames``, in the same order."""
+    """Return whether ``some`` are frames of ``frames``, in the same order."""
     rest = iter(frames)
     return all(one in rest for one in some)
 
 
 def collect_leaving(shell: ShellBox) -> Iterator[Sent]:
-    """All frames that left, with the port; the host's as the control plane sees them."""
+    """Yield all frames that left, with the port; the host's in the control plane's form."""
     for number, sink in enumerate(shell.tx):
         for frame in sink.frames():
             yield number + 1, blank_status(frame.data)

@@ -1,4 +1,4 @@
-"""Holds box and blocks to their share of the card; some minutes."""
+"""Box and blocks keep to their share of the card; this takes some minutes."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize_box
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
-"""Most that both blocks may take."""
+"""The most resources that both blocks may take."""
 
 
 def test_the_blocks_are_small_and_shallow() -> None:
@@ -16,7 +16,7 @@ def test_the_blocks_are_small_and_shallow() -> None:
 
 
 def test_the_box_is_small() -> None:
-    """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns."""
+    """The box takes less than the paper states for OlafQueue and its IPs, and is shallow enough for 4 ns."""
     used = synthesize_box(BOX)
     assert all(used.percent(resource) < paper for resource, paper in PAPER.items())
     assert used.levels <= 12

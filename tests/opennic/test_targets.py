@@ -1,6 +1,6 @@
-"""The targets opennic and opennic-sim: what they build, and the card's agent killed and started again.
+"""The builds of the targets opennic and opennic-sim, and the card's agent killed and started again.
 
-A simulated card stands in for the real one; building it takes some minutes, so only where OLAF_BOX is set.
+A simulated card replaces the real one; building it takes some minutes, so only where OLAF_BOX is set.
 """
 
 import os
@@ -102,7 +102,7 @@ def test_an_unnamed_card_and_missing_ports_are_reported(monkeypatch: pytest.Monk
 
 @pytest.fixture
 def simulated() -> Iterator[Running]:
-    """The testbed on a simulated card."""
+    """Provide the testbed on a simulated card."""
     bed = bed_for("opennic-sim")
     deploy_testbed(bed, ignore_step)
     store = Store(folder_of(bed.name))
@@ -115,7 +115,7 @@ def simulated() -> Iterator[Running]:
 
 
 def agent_of(state: Path) -> int:
-    """The process id of the agent of the deployment."""
+    """Return the process id of the deployment's agent."""
     [agent] = [
         process.pid
         for process in processes.find_processes(state / "card")

@@ -1,4 +1,4 @@
-"""The way out to a port: congestion holds frames back, a dead port costs frames and nothing else."""
+"""The path out to a port: congestion holds frames back, and a dead port loses frames and nothing else."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A session of finsy with a card's agent; arguments are ADDRESS BUILD. Prints "done" at the end."""
+"""A session of finsy with a card's agent; arguments are ADDRESS BUILD. It prints "done" at the end."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""p4runtime-shell with a card's agent; arguments are ADDRESS BUILD. Prints "done" at the end."""
+"""A session of p4runtime-shell with a card's agent; arguments are ADDRESS BUILD. Prints "done" at the end."""
 
 from pathlib import Path
 
