@@ -1,4 +1,4 @@
-"""A controller over two real switches, and what its devices hold."""
+"""A controller over two real switches, and the state of its devices."""
 
 import shutil
 import tempfile
@@ -50,7 +50,7 @@ def lab(text: str = TESTBED) -> Testbed:
 
 @pytest.fixture(scope="session")
 def switches() -> Iterator[DaemonPair]:
-    """Two switches for every test; a controller that takes them over makes them its own."""
+    """Provide two switches for all tests; a controller that takes them over makes them its own."""
     if missing := registry.get_target("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     # A UNIX socket's path has 107 bytes.
@@ -76,7 +76,7 @@ def registers(pair: DaemonPair) -> PairRegisters:
 
 @pytest.fixture
 def started(pair: DaemonPair) -> Iterator[Started]:
-    """Starts a controller over the same store and switches again and again; one after the other."""
+    """Provide a function that starts controllers over the same store and switches, one after the other."""
     controllers: list[Controller] = []
 
     def again() -> Controller:
@@ -104,7 +104,7 @@ def now() -> list[float]:
 
 @pytest.fixture
 def listener(controller: Controller, now: list[float]) -> Iterator[MessageListener]:
-    """Provide a cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
+    """Provide a cluster `red` with a key, in iswitch mode, and an open cluster `blue`."""
     ask = Operations(make_ground(lab()))
     for cluster in (Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY), Cluster("blue", open=True)):
         controller.submit(ask.create_cluster(cluster)).result(DEADLINE)
@@ -116,7 +116,7 @@ def listener(controller: Controller, now: list[float]) -> Iterator[MessageListen
 def listen_for_messages(
     controller: Controller, clock: Callable[[], float] = time.monotonic
 ) -> MessageListener:
-    """Return what answers the control messages of the small testbed, once its devices are reached."""
+    """Return a listener for the control messages of the small testbed, once its devices are reached."""
     bed = lab()
     controller.submit(lambda membership: Planned({}, {})).result(DEADLINE)
     operations, notices = Operations(make_ground(bed)), Notices(controller, bed)
@@ -138,7 +138,7 @@ def needs_etcd() -> None:
 
 
 def read_held(pair: DaemonPair) -> dict[str, DeviceState]:
-    """Return what the devices hold, read by a controller of its own."""
+    """Return the devices' state, read by a separate controller."""
     running = pair.running()
     assert running is not None
     with devices.watch_devices(running) as sessions:

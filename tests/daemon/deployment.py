@@ -43,9 +43,9 @@ from olafswitch.ports.host import HostPort
 from olaftest.daemon.daemon_process import wait_until
 
 DEADLINE = 60.0
-"""Seconds after which something that must happen is taken not to."""
+"""The seconds after which an event that must happen counts as missing."""
 Host = tuple[str, str, int]
-"""Its MAC and IPv4 address, and its UDP port."""
+"""A host's MAC and IPv4 address, and its UDP port."""
 SERVER: Host = ("02:00:0a:00:00:fe", "10.0.0.254", 20300)
 ENGINE: Host = ("02:00:0a:00:00:fa", "10.0.0.250", 20300)
 KEY = "5e" * 32
@@ -54,13 +54,13 @@ _nonces = itertools.count(time.time_ns())
 
 @dataclass(frozen=True)
 class KeptDeployment:
-    """What stands, and a client of the daemon that keeps it."""
+    """A deployment, and a client of the daemon that keeps it."""
 
     testbed: Testbed
     store: Store
     client: DaemonClient
     page: str
-    """Where it is served, as HOST:PORT."""
+    """The address of the page, as HOST:PORT."""
 
     def running(self) -> Running:
         _, running = find_deployment(self.store)
@@ -70,8 +70,8 @@ class KeptDeployment:
 
 @contextmanager
 def keep_deployment(text: str, target: str, folder: Path, **served: Any) -> Iterator[KeptDeployment]:
-    """The testbed ``text``, whose {target} and {transport} of its ports are filled in, with its state in
-    ``folder``; ``served`` is what else :func:`serving` takes. Skips the test where the target cannot run."""
+    """Keep the testbed ``text``, with its {target} and {transport} filled in, its state in ``folder``, and
+    ``served`` for :func:`serve_deployments`. Skip the test where the target cannot run."""
     if missing := registry.get_target(target).missing():
         pytest.skip(f"the target {target} needs {', '.join(missing)}")
     if target == "bmv2" and (reason := interfaces.why_not()):
@@ -95,14 +95,14 @@ def keep_deployment(text: str, target: str, folder: Path, **served: Any) -> Iter
 
 @dataclass
 class KeptHosts:
-    """A deployment that a daemon keeps, with what is outside its front ports."""
+    """A deployment that a daemon keeps, with the hosts outside its front ports."""
 
     kept: KeptDeployment
     client: DaemonClient
     running: Running
     hosts: dict[int, HostPort] = field(default_factory=dict)
     heard: dict[tuple[int, bool], list[bytes]] = field(default_factory=dict)
-    """What came before something else that was waited for."""
+    """The frames that came before an awaited frame."""
 
     @property
     def testbed(self) -> Testbed:
@@ -112,7 +112,7 @@ class KeptHosts:
         self.hosts[port].send(make_frame(source, to, payload, tos))
 
     def hear_datagram(self, port: int, answers: bool = False) -> bytes:
-        """Return the next datagram's payload: of answers to control messages, or of all else."""
+        """Return the next datagram's payload, of answers to control messages or of other datagrams."""
         heard = self.heard.setdefault((port, answers), [])
         while not heard:
             got = self.hosts[port].receive(DEADLINE)
@@ -123,14 +123,14 @@ class KeptHosts:
         return heard.pop(0)
 
     def drain_ports(self, seconds: float) -> None:
-        """Take what is left at the ports, until nothing comes for so long."""
+        """Take the frames that are left at the ports, until none comes for ``seconds``."""
         self.heard.clear()
         for host in self.hosts.values():
             while host.receive(seconds) is not None:
                 pass
 
     def ask_daemon(self, port: int, source: Host, action: ControlAction, **values: Any) -> Values:
-        """Send a control message; its answer."""
+        """Send a control message and return the answer."""
         self.send(port, source, SERVER, make_message(source, action, **values), CONTROL_TOS)
         return unpack_header(control.ACK, self.hear_datagram(port, answers=True))
 
@@ -145,7 +145,7 @@ class KeptHosts:
         wait_until(lambda: registers.read_all()[name] == value)
 
     def find_drift(self, testbed: Testbed) -> list[str]:
-        """Return how devices and queues differ from what ``testbed`` asks for."""
+        """Return the differences of devices and queues from ``testbed``."""
         wanted = desired_state(testbed)
         with watch_devices(self.running) as sessions:
             actual = devices.read_state(self.running, sessions, wanted)
@@ -176,7 +176,7 @@ def make_message(source: Host, action: ControlAction, **values: Any) -> bytes:
 
 @contextmanager
 def watch_devices(running: Running) -> Iterator[devices.Sessions]:
-    """Sessions that only read, once BMv2 has forgotten who watched before."""
+    """Yield sessions that only read, once BMv2 has forgotten the last observers."""
     end = time.monotonic() + DEADLINE
     with ExitStack() as stack:
         sessions: devices.Sessions = {}

@@ -5,7 +5,7 @@ from olaftest.daemon.switch_pair import RunningPair, SwitchPair
 
 
 class DaemonPair(SwitchPair):
-    """See :class:`SwitchPair`."""
+    """A :class:`SwitchPair` for the daemon's tests."""
 
     unreachable = False
 

@@ -1,4 +1,4 @@
-"""Age-of-Model objectives: what would break one is refused before anything is written."""
+"""Age-of-Model objectives: a change that would break one is refused before anything is written."""
 
 import threading
 from collections.abc import Iterator

@@ -43,7 +43,7 @@ TOKEN = "correct horse battery"
 
 @pytest.fixture
 def server(controller: Controller, tmp_path: Path) -> Iterator[Server]:
-    """Serves at a UNIX socket."""
+    """Provide a server at a UNIX socket."""
     served = Server(own_deployment(controller), f"unix:{tmp_path}/d/olaf.sock")
     yield served
     served.stop()
@@ -182,7 +182,7 @@ def test_damaged_messages_are_refused_and_change_nothing(
                 except grpc.RpcError as error:
                     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT, error.details()
                 else:
-                    assert name == "CreateCluster"  # some damage is a name
+                    assert name == "CreateCluster"  # some damage gives a name
         with pytest.raises(grpc.RpcError) as refused:
             channel.unary_unary(f"/{schema.SERVICE}/Join")(bytes(1 << 20), timeout=30)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -196,7 +196,7 @@ FLOATS = (0.0, -1.0, 0.5, 1e308, float("inf"), float("-inf"), float("nan"))
 
 
 def fill_extremely(message: Any, chance: random.Random) -> Any:
-    """Give about half of a message's fields a value at the edge of what they take."""
+    """Give about half of a message's fields a value at the edge of their range."""
     for field in message.DESCRIPTOR.fields:
         if chance.random() < 0.5:
             continue
@@ -208,7 +208,7 @@ def fill_extremely(message: Any, chance: random.Random) -> Any:
         kinds = {field.CPPTYPE_STRING: STRINGS, field.CPPTYPE_BOOL: (True,), field.CPPTYPE_DOUBLE: FLOATS,
                  field.CPPTYPE_FLOAT: FLOATS}  # fmt: skip
         for value in chance.sample(values := kinds.get(field.cpp_type, NUMBERS), len(values)):
-            with suppress(ValueError, TypeError):  # what the field cannot carry
+            with suppress(ValueError, TypeError):  # the field cannot carry this value
                 if field.is_repeated:
                     getattr(message, field.name).append(value)
                 else:
@@ -258,7 +258,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``olafctl`` with arguments and gives its JSON."""
+    """Provide a function that runs ``olafctl`` with arguments and returns its JSON."""
 
     def olafctl(*arguments: object) -> Any:
         monkeypatch.setenv("OLAF_DAEMON", server.address)

@@ -1,4 +1,4 @@
-"""The audit log: complete, in order, and a change to it shows."""
+"""The audit log is complete and in order, and a change to it shows."""
 
 import fcntl
 import hashlib
@@ -177,7 +177,7 @@ def test_a_log_begun_by_another_daemon_stays_the_others(log: AuditLog, path: Pat
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """As on a disk that fills up: the kernel writes what still fits, and only then refuses."""
+    """Limit files to ``size`` like a full disk: the kernel writes what still fits, and only then refuses."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

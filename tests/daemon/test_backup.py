@@ -1,4 +1,4 @@
-"""Backups of a membership, taken while it is in use; damaged, newer and foreign ones are refused."""
+"""Backups of a membership are taken while it is in use; damaged, newer and foreign ones are refused."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ GROUND = ground_of(lab())
 
 @pytest.fixture
 def made(controller: Controller, pair: DaemonPair, tmp_path: Path) -> Path:
-    """Provide a backup of one cluster with one member, of a controller that runs."""
+    """Provide a running controller's backup of one cluster with one member."""
     answer_of(controller, ASK.create_cluster(Cluster("red", key="ab" * 16)))
     answer_of(controller, join_worker(1))
     store = SqliteStore(pair.folder)

@@ -1,4 +1,4 @@
-"""The periodic check repairs what others changed, and leaves alone what the daemon is changing."""
+"""The periodic check repairs changes of others, and leaves alone the daemon's own changes."""
 
 import logging
 import random
@@ -117,7 +117,7 @@ def test_a_failed_check_leads_to_a_comparison_before_a_change(
 
 @pytest.fixture
 def registers_fail(pair: DaemonPair, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    """Have reads of the queue's settings fail, or no longer."""
+    """Provide a function that makes reads of the queue's settings fail, or work again."""
     settings = pair.registers.settings
 
     def refuse() -> object:

@@ -28,7 +28,7 @@ ASK = Operations(make_ground(lab()))
 
 
 def answer_of(controller: Controller, operation: Operation) -> dict[str, Any]:
-    """Return what an operation answers; raises why not."""
+    """Return the answer of an operation, or raise its error."""
     return controller.submit(operation).result(DEADLINE)
 
 
@@ -170,7 +170,7 @@ def test_the_membership_survives_the_daemon(started: Started, pair: DaemonPair) 
 
 
 def test_an_interrupted_change_is_undone_at_start(started: Started, pair: DaemonPair) -> None:
-    """The daemon ends between the devices and the store: the answer was never given."""
+    """The daemon ends between the devices and the store: no answer was given."""
     controller = started()
     answer_of(controller, ASK.create_cluster(Cluster("red")))
     before = read_held(pair)
@@ -199,7 +199,7 @@ def test_a_switch_that_vanished_returns_with_everything(
     before, settings = read_held(pair), list(pair.registers.of_indices)
     pair.kill(block)
     answers = []
-    for number in range(2, 100):  # the first ones may meet a stream that is just ending
+    for number in range(2, 100):  # the first calls may meet an ending stream
         try:
             answers.append(answer_of(controller, join_worker(number))["name"])
             break
@@ -248,7 +248,7 @@ def test_a_defect_is_answered_and_survived(
 
 
 def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, pair: DaemonPair) -> None:
-    """As by the addresses of one NIC, and by workers behind a router."""
+    """The addresses of one NIC, and workers behind a router, share one."""
     answer_of(controller, ASK.create_cluster(Cluster("red")))
     answer_of(controller, ASK.create_cluster(Cluster("blue")))
     router = "02:aa:00:00:00:01"
@@ -271,7 +271,7 @@ def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, p
 
 
 def router_of(pair: DaemonPair) -> list[TableEntry]:
-    """Return what VNP4₂ knows of the way to the router of the test above."""
+    """Return VNP4₂'s entries on the way to the router of the test above."""
     return alone_of(read_held(pair))
 
 
@@ -331,7 +331,7 @@ def test_a_cluster_that_could_not_work_is_refused(
 def test_a_damaged_page_of_the_store_is_found_without_a_change(
     pair: DaemonPair, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The controller has read it, and does not need it before the next start."""
+    """The controller has read the page, and does not need it before the next start."""
     store = SqliteStore(pair.folder)
     store.finish({f"note/{number}": {"text": "x" * 1000} for number in range(200)})
     store.close()

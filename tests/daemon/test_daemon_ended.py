@@ -1,4 +1,4 @@
-"""A deployment whose daemon has ended, or whose engine was stopped: what commands say of it, and how soon."""
+"""A deployment whose daemon has ended, or whose engine was stopped: what commands report, and how soon."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def store(state: Path, file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def engine(store: Store) -> psutil.Process:
-    """Provide the process of its engine."""
+    """Provide the engine's process."""
     (found,) = (each for each in processes.of_engine(store.folder) if "python" in each.name())
     return found
 

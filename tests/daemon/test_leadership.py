@@ -48,7 +48,7 @@ def etcd() -> Iterator[Etcd]:
 
 @pytest.fixture
 def campaign(etcd: Etcd) -> Iterator[Campaign]:
-    """Lets a controller at an address stand for leader, with a lease that outlives the test."""
+    """Provide a function that makes a controller campaign, with a lease that outlives the test."""
     standing: list[EtcdLeadership] = []
 
     def stand(address: str) -> EtcdLeadership:
@@ -74,7 +74,7 @@ def test_one_leads_and_the_next_one_has_a_higher_election_id(campaign: Campaign)
     with pytest.raises(NotLeader):
         first.check()
     wait_until(lambda: second.term > 0)
-    assert second.election_id > before > 1 << 64  # a one-shot command's is a time in 64 bits
+    assert second.election_id > before > 1 << 64  # a one-shot command's election id is a time in 64 bits
 
 
 def test_a_leader_without_etcd_stops_before_its_lease_ends(etcd: Etcd) -> None:
@@ -172,7 +172,7 @@ def test_a_leader_writes_its_key_again_and_stops_when_it_is_gone(etcd: Etcd) -> 
         wait_until(lambda: (found()[0].value, found()[0].lease) == (before.value, before.lease))
         term = leading.term
         etcd.transact([], [messages.delete_keys(key)])
-        wait_until(lambda: leading.term > term)  # it has stopped, and stands again like any other
+        wait_until(lambda: leading.term > term)  # it has stopped, and campaigns again like any other
     finally:
         leading.close()
     assert list(found()) == []
@@ -259,7 +259,7 @@ def test_a_follower_serves_reads_and_names_the_leader(
             with pytest.raises(NotLeader, match="nothing was changed") as refused:
                 client.call("Leave", worker="w1")
             assert refused.value.leader == "unix:/leader"
-            # From another machine, which knows no deployment.
+            # This command runs on another machine, which knows no deployment.
             elsewhere = tmp_path_factory.mktemp("elsewhere")
             monkeypatch.setenv("OLAF_STATE", str(elsewhere))
             monkeypatch.setenv("OLAF_DAEMON", server.address)
@@ -309,13 +309,13 @@ def test_a_follower_with_another_testbed_says_so_and_never_leads(
 def test_a_replaced_leader_changes_neither_store_nor_devices(
     etcd: Etcd, campaign: Campaign, pair: DaemonPair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Suspend its process between its check and its write."""
+    """The leader's process is suspended between its check and its write."""
     paused = campaign("unix:/paused")
     wait_until(lambda: paused.term > 0)
     old = Controller(pair, EtcdStore(etcd, "lab", paused), paused)
     old.start()
     answer_of(old, ASK.create_cluster(Cluster("red")))
-    etcd.transact([], [messages.delete_keys(leader_key("lab"))])  # etcd's view: its lease has ended
+    etcd.transact([], [messages.delete_keys(leader_key("lab"))])  # for etcd the lease has ended
     following = campaign("unix:/next")
     wait_until(lambda: following.term > 0)
     new = Controller(pair, EtcdStore(etcd, "lab", following), following)
@@ -333,7 +333,7 @@ def test_a_replaced_leader_changes_neither_store_nor_devices(
 
 
 def _run_olafctl(*line: str) -> str:
-    """Return what a command of olafctl prints."""
+    """Return the output of a command of olafctl."""
     ended = CliRunner().invoke(olafctl, line)
     assert ended.exit_code == 0, ended.output
     return ended.output

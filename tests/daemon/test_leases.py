@@ -1,4 +1,4 @@
-"""Leases: who is silent for too long leaves, and no other worker does."""
+"""Leases: a worker that is silent for too long leaves, and no other worker does."""
 
 from ipaddress import IPv4Address
 
@@ -60,7 +60,7 @@ def test_while_devices_do_not_answer_no_member_is_silent(controller: Controller,
 
 
 def send_update(pair: DaemonPair) -> None:
-    """The second worker sends an update, and VNP4₁ has counted it."""
+    """Send an update of the second worker, and wait until VNP4₁ has counted it."""
     worker, queue = ScriptedWorker(pair, 2, 2), pair.host("vnp4_1", QUEUE_PORT)
     update = Olaf(frame_type=FrameType.UPDATE, epoch=1, count=1)
     worker.send(worker.make_frame(bytes(update) + bytes(64), tos=0))

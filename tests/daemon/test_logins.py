@@ -31,7 +31,7 @@ Made = Callable[..., Path]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Makes a folder with an authority, a server's pair and a client's, valid for so many days."""
+    """Provide a function that makes a folder with an authority and pairs, valid for so many days."""
 
     def make(name: str, host: str = "127.0.0.1", server: int = 1, client: int = 1) -> Path:
         monkeypatch.setattr(certificates, "_CLOCK_SKEW", timedelta(days=9))
@@ -60,7 +60,7 @@ def serve_api(
 
 
 def output_of_client(address: str, folder: Path | None, token: str = "") -> str:
-    """Return the error that a client gets for its request of the status; empty without one."""
+    """Return the error of a client's request for the status; empty without an error."""
     with DaemonClient(address, token=token, certificates=folder, timeout=20) as client:
         try:
             client.call("GetStatus")
@@ -128,7 +128,7 @@ def test_who_may_change_a_membership(
 
 
 def test_a_command_reports_it_in_one_line(controller: Controller, folder: Made) -> None:
-    """Without what gRPC logs of a handshake that fails."""
+    """gRPC's own log lines about a failed handshake are left out."""
     environment = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
     with serve_api(controller, None, TOKEN) as address:
         asked = subprocess.run(

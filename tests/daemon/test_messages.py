@@ -111,7 +111,7 @@ def test_help_is_forwarded_and_a_round_begins_again_if_all_ask(
 def test_help_of_all_members_resets_no_numbered_sums(
     controller: Controller, workers: list[ScriptedWorker], registers: PairRegisters
 ) -> None:
-    """It is passed on; whether anyone has the result, members find out by themselves."""
+    """The request is passed on; members find out by themselves whether any has the result."""
     for worker in workers:
         worker.join_cluster()
     answer_of(controller, ASK.set_mode("red", Mode.ISWITCH_ASYNC))
@@ -179,7 +179,7 @@ def test_a_publishers_reports_show_its_players_and_no_one_elses_do(
     publisher.key = "ff" * 32
     forged = publisher.make_message(ControlAction.REPORT, **values)
     publisher.send(forged)
-    assert publisher.receive()  # the refusal, made with another key
+    assert publisher.receive()  # this is the refusal, made with another key
     assert not listener.players.recent_reports()
     publisher.send(first)
     end = time.monotonic() + DEADLINE
@@ -236,7 +236,7 @@ def test_a_repetition_of_what_was_refused_is_refused_again(
 def test_what_one_source_sent_is_refused_of_another(
     workers: list[ScriptedWorker], listener: MessageListener, pair: DaemonPair
 ) -> None:
-    """The MAC covers the address: a Join that was captured, and never arrived, lets no other address in."""
+    """The MAC covers the address: a captured Join that never arrived admits no other address."""
     first, second = workers
     before = read_held(pair)
     captured = first.make_message(ControlAction.JOIN, cluster="red")[42:]
@@ -280,7 +280,7 @@ def test_random_and_damaged_messages_change_nothing(
     good = workers[0].make_message(ControlAction.JOIN, cluster="red")
     total = 5000
     for number in range(total):
-        # Each from a source of its own: rates are another test's.
+        # Each frame has its own source: rates are another test's.
         damaged = bytearray(good)
         for place in chance.sample(range(42, len(damaged)), chance.randrange(1, 4)):
             damaged[place] ^= chance.randrange(1, 256)
@@ -312,14 +312,14 @@ def test_a_flood_costs_others_at_the_same_port_nothing(
         listener.hear_frame(workers[0].port, flood)
     listener.hear_frame(workers[0].port, join)
     while Ether(workers[0].receive())[IP].dst != workers[0].ip:
-        pass  # the first of the flood were answered
+        pass  # the first frames of the flood were answered
     assert listener.counts["ok"] == 1
 
 
 def test_thousands_of_sources_at_one_port_share_its_limit(
     workers: list[ScriptedWorker], listener: MessageListener, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each is below the rate of a source. What their port may not send is not even taken apart."""
+    """Each source is below its rate. Messages that their port may not send are not even parsed."""
     flood = workers[0].make_message(ControlAction.JOIN, cluster="green")
     with caplog.at_level(logging.INFO, logger="olafctl"):
         for number in range(20_000):

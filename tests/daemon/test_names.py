@@ -1,4 +1,4 @@
-"""Every configured name × control message × front port: a message is held to the port of its name."""
+"""Every configured name × control message × front port: a message counts only at the port of its name."""
 
 import time
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def messages_of(cluster: str) -> dict[RuleFrame, list[Message]]:
 def test_a_message_counts_at_the_port_of_its_name_alone(
     listener: MessageListener, pair: DaemonPair, controller: Controller, cluster: str, name: Name
 ) -> None:
-    """With the cluster's key, or in an open cluster."""
+    """The message has the cluster's key, or is for an open cluster."""
     ip, own = NAMES[name]
     worker = ScriptedWorker(pair, 1, 2)
     assert worker.join_cluster(cluster)["reason"] == Reason.OK
@@ -69,7 +69,7 @@ def test_a_message_counts_at_the_port_of_its_name_alone(
                 if (name, frame, wanted) == (Name.UNKNOWN, RuleFrame.JOIN, Reason.OK):
                     assert speaker.leave_cluster(cluster)["reason"] == Reason.OK
                 if (name, frame, wanted) == (Name.WORKER, RuleFrame.LEAVE, Reason.OK):
-                    # Not the worker: copies of the answers to the speaker wait for it.
+                    # The worker does not speak here: copies of the answers to the speaker wait for it.
                     assert speaker.join_cluster(cluster)["reason"] == Reason.OK
         speaker.close()
     assert (read_held(pair), controller.status().members) == (before, members)
@@ -89,7 +89,7 @@ def join_as_server(worker: ScriptedWorker, cluster: str, **values: int) -> int:
 
 @pytest.mark.parametrize("cluster", ["red", "blue"])
 def test_no_nonce_locks_the_server_out(server: ScriptedWorker, pair: DaemonPair, cluster: str) -> None:
-    """Neither one from another port, nor one of its own of a clock that is far ahead."""
+    """Neither a nonce from another port does, nor an own one of a clock that is far ahead."""
     other = ScriptedWorker(pair, 9, 2, ip=SERVER)
     assert join_as_server(other, cluster, nonce=1 << 63) == Reason.NOT_A_MEMBER
     other.close()
@@ -102,7 +102,7 @@ def test_no_nonce_locks_the_server_out(server: ScriptedWorker, pair: DaemonPair,
 def test_what_was_answered_is_a_replay_after_a_restart(
     server: ScriptedWorker, listener: MessageListener, started: Started, cluster: str
 ) -> None:
-    """The server's messages too, and in an open cluster."""
+    """This holds for the server's messages, too, and in an open cluster."""
     first = server.make_message(ControlAction.JOIN, cluster=cluster, role=MemberRole.PARAMETER_SERVER)
     for frame in (first, server.make_message(ControlAction.JOIN, cluster=cluster, role=2)):
         server.send(frame)
@@ -120,7 +120,7 @@ def test_what_was_answered_is_a_replay_after_a_restart(
 def test_what_was_refused_stays_refused_after_a_restart(
     workers: list[ScriptedWorker], listener: MessageListener, started: Started
 ) -> None:
-    """Even where it would be carried out by then."""
+    """This holds even where the message could be carried out by then."""
     first, second = workers
     assert first.join_cluster()["reason"] == Reason.OK
     early = first.make_message(ControlAction.SET_H, threshold=2)
@@ -138,6 +138,6 @@ def test_what_was_refused_stays_refused_after_a_restart(
 
 
 def test_a_model_that_no_queue_holds_does_not_join(workers: list[ScriptedWorker]) -> None:
-    """In a cluster whose model's length is not known."""
+    """The cluster's model has an unknown length."""
     assert workers[0].join_cluster("blue", values=(1 << 32) - 1)["reason"] == Reason.WRONG_MODEL_LENGTH
     assert workers[0].join_cluster("blue", values=300)["reason"] == Reason.OK

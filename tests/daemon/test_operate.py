@@ -1,4 +1,4 @@
-"""Metrics, health and the live view of a daemon, over real sockets; and its systemd unit."""
+"""Metrics, health and the live view of a daemon, over real sockets, and its systemd unit."""
 
 import http.client
 import json
@@ -87,12 +87,12 @@ def client(server: Server) -> Iterator[DaemonClient]:
 
 
 def nothing_watched() -> Looks:
-    """For the page, which these tests do not ask for."""
+    """Return looks at no deployment, for the page, which these tests do not request."""
     return Looks(dict, None)
 
 
 def read_samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
-    """Values by the name of their metric and by their labels' values, in the order of the labels' names."""
+    """Return values by metric and by their labels' values, in the order of the labels' names."""
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(metrics.expose_metrics().decode()):
         for each in family.samples:
@@ -183,7 +183,7 @@ def test_health_and_readiness_over_http_and_grpc(
             assert check(b"") == b"\x08\x01"  # SERVING
             pair.unreachable = True
             pair.kill("vnp4_1")
-            # That a stream has ended is known some time after its device has.
+            # The end of a stream is known some time after the end of its device.
             wait_until(lambda: not client.call("GetStatus", summary=True).deployments[0].ready)
             with pytest.raises(OlafError, match="nothing was changed"):
                 client.call("Halt", cluster="red")
@@ -238,7 +238,7 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
     address = web.address.replace("0.0.0.0", "127.0.0.1")
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port))):  # it says nothing, and holds up no one
+        with socket.create_connection((host, int(port))):  # it says nothing, and delays no one
             assert get_page(address, "/metrics", tls=trusting)[0] == 401
             assert get_page(address, "/metrics", "wrong", trusting)[0] == 401
             noted = get_page(address, "/metrics", TOKEN, trusting)[1]
@@ -307,7 +307,7 @@ def test_an_age_that_is_no_longer_reported_is_forgotten() -> None:
 
 
 def test_the_service_manager_is_notified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    systemd.notify_manager("READY=1")  # without one nothing happens
+    systemd.notify_manager("READY=1")  # without a manager nothing happens
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))

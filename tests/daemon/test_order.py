@@ -1,5 +1,5 @@
-"""The order in which a change of a membership reaches a tree of engines: at no moment does one of them send
-on what the next one cannot deal with."""
+"""The order in which a change of a membership reaches a tree of engines: at no moment does an engine send an
+update on that the next one cannot process."""
 
 from ipaddress import IPv4Address
 
@@ -37,7 +37,7 @@ clusters: []
 TOPOLOGY = Topology(BED)
 FRONT = (1, 11, 12, 21, 31)
 Places = dict[int, tuple[int, int]]
-"""Front port and cluster of each worker."""
+"""The front port and cluster of each worker."""
 places = st.dictionaries(st.integers(1, 6), st.tuples(st.sampled_from(FRONT), st.integers(0, 1)))
 
 
@@ -71,7 +71,7 @@ def read_assigned(held: DeviceState) -> dict[int, int]:
         if entry.table == WORKERS and entry.action == ASSIGN:
             match = entry.match["worker_addr"]
             assert isinstance(match, Exact)
-            if match.value >> 24 == 10:  # not one of those between engines
+            if match.value >> 24 == 10:  # it is no address between engines
                 found[match.value & 0xFF] = entry.params["cluster"]
     return found
 
@@ -100,7 +100,7 @@ def test_an_engine_that_is_not_ready_never_gets_a_frame(before: Places, after: P
 
 
 def updates_are_known_upwards(now: dict[str, DeviceState], before: Places, after: Places) -> None:
-    """Whom one engine counts to a cluster, its parent counts to the same, but for who changes its cluster."""
+    """Check that a parent counts each worker to its child's cluster, except one that changes it."""
     for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
         above = read_assigned(now[f"{parent}/{VNP4_1}"])
@@ -140,7 +140,7 @@ class Noted(PairRegisters):
 
 
 def test_a_parent_gets_a_higher_h_after_its_children() -> None:
-    """Otherwise a child may end a round with the old H that its parent waits to be filled to the new one."""
+    """Otherwise a child may end a round with the old H that its parent waits to be filled to the new H."""
     seen: list[str] = []
     change = (SettingsChange(0, 0, None, IndexSettings(threshold=3)),)
     changes = {engine.name: QueuePlan(settings=change) for engine in BED.engines}

@@ -1,4 +1,4 @@
-"""The page of ``--web`` in a browser: what it shows is what `olafctl status` shows, and names stay text."""
+"""The page of ``--web`` in a browser shows what `olafctl status` shows, and names stay text."""
 
 import base64
 import json
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.slow
 WIDTHS = (360, 390, 1280)
 HOSTILE = "<img src=x onerror=document.x=1>"
 SHOTS = "OLAF_SHOTS"
-"""Names a folder for screenshots of the page with traffic."""
+"""The environment variable with a folder for screenshots of the page with traffic."""
 LOADED = "!document.querySelector('main').hidden && !!document.querySelector('svg.slots')"
 REGISTERS = """Object.fromEntries([...document.querySelectorAll('dd[data-register]')]
     .map(each => [each.dataset.register, Number(each.textContent)]))"""
 
 LOOKS = 3600
-"""What a page that asks every second gets in the hour of HOUR."""
+"""The number of looks that a page that asks every second gets in the hour of HOUR."""
 HOUR = """async shown => {
     const {show} = await import('/page.js');
     for (let second = 0; second < 3600; second++) {
@@ -60,7 +60,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 
 @pytest.fixture(scope="module")
 def stands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptDeployment]:
-    """Nine clusters before an output that is too narrow, kept by a daemon with a page."""
+    """Provide nine clusters before an output that is too narrow, kept by a daemon with a page."""
     pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
     text = (paths.sources() / "testbeds" / "nine-clusters.yaml").read_text()
     for old, new in (
@@ -138,7 +138,7 @@ def test_a_cluster_beyond_its_objective_and_one_outlier(browser: Tab) -> None:
             browser.run_script("document.querySelector('#refused .none').innerText")
             == "No control message has arrived."
         )
-        # 19 values near 1 and one of 1,000: the others stay apart from each other.
+        # 19 values are near 1 and one is 1,000: the others stay apart from each other.
         lines = """(async () => {
             const {Lines} = await import('/charts.js'), lines = new Lines(['age'], String);
             lines.show([[...Array.from({length: 19}, (_, n) => 1 + n / 20), 1000]], 20, 600, '');
@@ -176,7 +176,7 @@ def test_an_unplugged_port_is_marked_and_listed(browser: Tab) -> None:
 
 
 def test_hostile_names_are_text(browser: Tab, stands: KeptDeployment) -> None:
-    """A cluster has one that the API would refuse; the audit log has one that it refused."""
+    """A cluster has a name that the API would refuse; the audit log has a name that it refused."""
     with pytest.raises(BadInput, match="is not a name"):
         stands.client.call("CreateCluster", name=HOSTILE)
     look = _make_look(1, 1)
@@ -197,7 +197,7 @@ def test_hostile_names_are_text(browser: Tab, stands: KeptDeployment) -> None:
 
 
 def test_a_killed_twin_shows_within_three_seconds(stands: KeptDeployment, browser: Tab) -> None:
-    """The daemon starts it again, which shows as well."""
+    """The daemon starts the twin again, which shows as well."""
     browser.open_page(f"http://{stands.page}/", 1280)
     wait_for(browser, "document.querySelector('#state').className === 'ready'")
     [process] = [each["pid"] for each in read_status(stands.store)["processes"]]
@@ -268,7 +268,7 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
         browser.ask_browser("Performance.enable")
         before = _read_metric(browser, "LayoutCount")
         browser.run_script(f"({HOUR})({json.dumps(shown)})")
-        # Beside the looks' own, one for each pause in which the browser draws.
+        # Besides the looks' own, there is one for each pause in which the browser draws.
         pauses = LOOKS / 50
         assert _read_metric(browser, "LayoutCount") - before < LOOKS + 2 * pauses
         assert browser.run_script("document.querySelectorAll('.card').length") == 100
@@ -284,7 +284,7 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
 
 
 def test_without_a_daemon_the_page_has_what_status_has(stands: KeptDeployment) -> None:
-    """The same look, with and without one."""
+    """The look is the same with a daemon and without."""
     here = Unkept(stands.store).look()
     assert (here.keeper, here.ready) == ("no daemon keeps it; its membership is on this machine", True)
     assert here.queues.keys() == {"engine"}
@@ -298,7 +298,7 @@ def test_without_a_daemon_the_page_has_what_status_has(stands: KeptDeployment) -
 
 
 def wait_for(browser: Tab, condition: str) -> None:
-    """Wait until it holds."""
+    """Wait until ``condition`` holds."""
     held = browser.run_script(
         f"""new Promise(done => {{
             const end = Date.now() + {1000 * DEADLINE};
@@ -316,7 +316,7 @@ def _read_metric(browser: Tab, name: str) -> float:
 
 
 def _asked_addresses(browser: Tab) -> set[str]:
-    """Addresses, without their scheme, that the page asked for."""
+    """Return the addresses, without their scheme, that the page requested."""
     return {
         address.partition("://")[2]
         for address in browser.fetched_addresses()
@@ -325,7 +325,7 @@ def _asked_addresses(browser: Tab) -> set[str]:
 
 
 def _take_screenshots(browser: Tab, stands: KeptDeployment) -> None:
-    """Screenshots of the page at both widths, where they are wanted."""
+    """Take screenshots of the page at both widths, where they are wanted."""
     if SHOTS not in os.environ:
         return
     for width in WIDTHS:

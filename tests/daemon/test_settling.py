@@ -1,4 +1,4 @@
-"""When the engines above may know a worker again that changed its cluster."""
+"""The time at which the engines above may know a worker again that changed its cluster."""
 
 from dataclasses import replace
 from ipaddress import IPv4Address

@@ -49,7 +49,7 @@ def test_a_killed_twin_is_started_again_with_everything(twin: KeptDeployment, cl
     client.call("Join", cluster="blue", ip="10.0.1.2", port=2, name="w2")
     for process in processes.find_processes(folder_of("lab")):
         os.kill(process.pid, signal.SIGKILL)
-    for number in range(3, 200):  # the first may meet the stream just ending, or the twin just starting
+    for number in range(3, 200):  # the first call may meet an ending stream, or a twin that is starting
         try:
             client.call("Join", cluster="blue", ip=f"10.0.1.{number}", port=2, name="again")
             break

@@ -1,4 +1,4 @@
-"""The blocks of docs/weights.md and of the SDK's README, as they stand, against deployed testbeds."""
+"""The blocks of docs/weights.md and of the SDK's README, unchanged, against deployed testbeds."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ _TRAINER, _PLAYER = ("02:00:0a:00:00:fe", "10.0.0.254"), ("02:00:0a:00:01:01", "
 
 @pytest.fixture(params=["listed", "open", "keyed"])
 def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeptDeployment]:
-    """A testbed with the cluster of players that the page names: in its file, or created by each option."""
+    """Provide a testbed with the players' cluster of the page: in its file, or created by each option."""
     listed = request.param == "listed"
     with keep_deployment(_TESTBED + (_LISTED if listed else _OTHER), "twin", tmp_path) as page:
         if request.param == "open":
@@ -44,7 +44,7 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeptDeploym
 def machines(
     page: KeptDeployment, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], None]]:
-    """Turns this process into the trainer's machine or the player's: their sockets are front ports."""
+    """Provide a function that makes this process the trainer's or the player's machine."""
     from tests.daemon.sdk_port import FramePort
 
     running = page.running()

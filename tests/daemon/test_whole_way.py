@@ -1,5 +1,5 @@
 """Workers through a whole deployment, twin and BMv2: they join by each of the three doors, train, are
-answered and leave nothing behind; and the control messages of a cluster of rounds show in its packets."""
+answered and leave nothing behind; and a cluster of rounds' control messages show in its packets."""
 
 import json
 import sys
@@ -58,14 +58,14 @@ class WholeWay(KeptHosts):
     """One engine; WORKERS are behind its ports 2 and 3."""
 
     def ask(self, worker: int, action: ControlAction, **values: Any) -> Values:
-        """Send a control message of one of WORKERS; its answer."""
+        """Send a control message of one of WORKERS, and return the answer."""
         return self.ask_daemon(2 + worker, WORKERS[worker], action, **values)
 
     def send_contribution(self, worker: int, epoch: int, round_: int, value: float) -> None:
         self.send_update(2 + worker, WORKERS[worker], epoch, round_, value, ENGINE)
 
     def receive_results(self) -> list[tuple[int, int, float]]:
-        """Round, count and value of the RESULT that both workers get."""
+        """Return the round, count and value of the RESULT that both workers get."""
         heard = [self.hear_datagram(2), self.hear_datagram(3)]
         headers = [Olaf(each) for each in heard]
         assert {header.frame_type for header in headers} == {FrameType.RESULT}
@@ -194,7 +194,7 @@ def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: WholeWay) 
 
 @pytest.fixture
 def rounds(whole: WholeWay) -> Iterator[int]:
-    """Both workers in a cluster of rounds; its epoch."""
+    """Provide the epoch of a cluster of rounds that has both workers."""
     whole.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
     seen = [whole.ask(worker, ControlAction.JOIN, cluster="rounds") for worker in range(2)]
     assert [each["reason"] for each in seen] == [Reason.OK] * 2
@@ -259,7 +259,7 @@ def test_help_asks_the_others_else_the_round_begins_again(whole: WholeWay, round
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Runs ``olafctl`` with arguments and gives its JSON, and its exit code when that is not 0."""
+    """Provide a function that runs ``olafctl`` and returns its JSON, or its exit code and JSON."""
 
     def olafctl(*arguments: object) -> Any:
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])

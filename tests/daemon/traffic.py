@@ -24,7 +24,7 @@ _TIME_BITS = 48
 
 @contextmanager
 def send_traffic(stands: KeptDeployment, per_second: float) -> Iterator[threading.Event]:
-    """Updates of all workers in turn, and ages reported each second; setting the event ends the sending."""
+    """Send updates of all workers in turn and report ages each second; the yielded event ends the sending."""
     testbed, running = stands.testbed, stands.running()
     hosts = {each.number: open_host_port(each) for each in running.attachments}
     [ps] = testbed.parameter_servers

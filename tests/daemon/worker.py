@@ -15,11 +15,11 @@ from tests.daemon.pair import DaemonPair
 
 KEY = "0123456789abcdef" * 4
 _PATIENCE = 60.0
-"""Seconds after which no answer comes."""
+"""The seconds after which no answer comes."""
 
 
 class ScriptedWorker:
-    """A worker behind a front port: what it sends, and what reaches it."""
+    """A worker behind a front port: its frames, and the frames that reach it."""
 
     def __init__(self, pair: DaemonPair, number: int, port: int, key: str = KEY, ip: str = "") -> None:
         self.ip, self.mac, self.port = ip or f"10.0.1.{number}", f"02:00:0a:00:01:{number:02x}", port

@@ -1,4 +1,4 @@
-"""For the tests over a tree of three engines."""
+"""Fixtures of the tests over a tree of three engines."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def tree(deployed: Tree) -> Iterator[Tree]:
-    """Provide the tree, of which each test leaves what the testbed says, at every engine."""
+    """Provide the tree; each test leaves every engine as the testbed says."""
     yield deployed
     [status] = deployed.client.call("GetStatus").deployments
     for cluster in status.clusters:

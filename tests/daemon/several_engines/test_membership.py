@@ -1,5 +1,5 @@
-"""A daemon over a tree of three engines, twin and BMv2: what a membership asks for is at every engine on the
-way to the parameter server, all of it or nothing, and workers join from behind any of them."""
+"""A daemon over a tree of three engines, twin and BMv2: the state of a membership is at every engine on the
+path to the parameter server, all of it or nothing, and workers join from behind any engine."""
 
 import itertools
 import os
@@ -34,7 +34,7 @@ def contents_of(deployed: Tree) -> tuple[Any, Any]:
 
 
 def test_it_begins_with_each_engines_own_mode(deployed: Tree) -> None:
-    """`home` has no mode and no reward rule of its own: each engine's own counts."""
+    """`home` has no mode and no reward rule of its own: each engine's own apply."""
     assert contents_of(deployed) == ([], [])
     settings = {name: queue.settings()[0].settings for name, queue in deployed.read_queues().items()}
     assert settings["left"].mode == settings["root"].mode != settings["right"].mode
@@ -135,7 +135,7 @@ def test_h_of_rounds_over_engines_is_that_of_their_members(tree: Tree) -> None:
 
 
 def test_a_change_that_one_engine_refuses_is_undone_at_all(tree: Tree) -> None:
-    """Someone else's entry stands where the last one of the change is to go, in the root's VNP4₁."""
+    """Someone else's entry is in the place of the change's last entry, in the root's VNP4₁."""
     tree.client.call("CreateCluster", name="red", key=KEY)
     tree.join("red", worker_of(8), LEFT, "stays")
     params = {"cluster": 9, "worker": 9, "index": 0, "segments": 1, "member": 9, "epoch": 9, "port": 1}
@@ -170,7 +170,7 @@ def test_each_engines_queue_gets_the_change(tree: Tree) -> None:
 
 
 def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
-    """Last, because the front ports are others then."""
+    """This test is last, because the front ports change."""
     tree = deployed
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", worker_of(1), LEFT)
@@ -178,7 +178,7 @@ def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
     tree.detach_hosts()
     for process in processes.find_processes(tree.kept.store.folder):
         os.kill(process.pid, signal.SIGKILL)
-    for number in itertools.count(3):  # the first may meet the stream just ending, or engines just starting
+    for number in itertools.count(3):  # the first may meet an ending stream, or starting engines
         try:
             epoch = tree.join("red", worker_of(number), LEFT, "again")
             break
@@ -193,7 +193,7 @@ def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
 
 
 def test_a_restarted_daemon_repairs_changes_at_lower_engines(deployed: Tree, tmp_path: Path) -> None:
-    """In tables and settings, also by its periodic check. Last: another daemon takes over."""
+    """The periodic check repairs tables and settings, too. Last: another daemon takes over."""
     deployed.client.call("CreateCluster", name="red", mode=ISWITCH, key=KEY)
     deployed.join("red", worker_of(1), RIGHT)
     deployed.join("red", worker_of(2), LEFT)

@@ -12,11 +12,11 @@ from tests.daemon.deployment import DEADLINE, KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
 
 UNDER_WAY = 64
-"""Updates sent and not yet accounted for: fewer than the buffer of a front port holds."""
+"""The updates sent and not yet accounted for: fewer than the buffer of a front port holds."""
 
 
 def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
-    """It is moved, or joins again behind another port, while it and another member send."""
+    """The worker is moved, or joins again behind another port, while it and another member send."""
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", worker_of(2), LEFT)
     epoch = tree.join("red", worker_of(1), 12, "w")
@@ -47,7 +47,7 @@ def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
 
 
 def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
-    """Another sends without pause; updates arrive, are replaced by newer ones, or find a queue full."""
+    """Another sends without pause; updates arrive, are replaced by newer ones, or find a full queue."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
     tree.join("blue", worker_of(3), 1)
@@ -61,7 +61,7 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     def send() -> None:
         while not moving.is_set():
             if sent.total() - arrived["updates"] - lost() > UNDER_WAY:
-                time.sleep(0.001)  # a front port drops what its host does not read in time
+                time.sleep(0.001)  # a front port drops frames that its host does not read in time
                 continue
             tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
             sent["other"] += 1
@@ -72,16 +72,16 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
                 arrived["updates"] += Olaf(bytes(packet[UDP].payload)).count
 
     def lost() -> int:
-        """Updates that queues replaced, or dropped because they were full."""
+        """Return the updates that queues replaced, or dropped because they were full."""
         return sum(queue["replaced_worker"] + queue["dropped_full"] for queue in counted().values())
 
     def counted() -> dict[str, Counter[str]]:
-        """What each queue counted since."""
+        """Return how much each queue's counters grew."""
         queues = tree.read_queues().items()
         return {name: Counter(queue.read_all()) - before[name] for name, queue in queues}
 
     def root_was_full() -> bool:
-        """Then what it dropped, combined below, counts as one, and is more."""
+        """Return whether the root dropped updates: one of them, combined below, is several."""
         return counted()["root"]["dropped_full"] > 0
 
     def at_rest() -> bool:
@@ -114,7 +114,7 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
 
 
 def test_what_waits_while_a_worker_moves_arrives_whole(tree: Tree) -> None:
-    """Another member's update is in it, and it bears the address of the one that moves."""
+    """Another member's update is in the sum, which has the moving worker's address."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
     tree.join("red", worker_of(1), 12, "stays")
@@ -133,7 +133,7 @@ def test_what_waits_while_a_worker_moves_arrives_whole(tree: Tree) -> None:
     tree.await_register("left", "in_updates", before[0] + 3)
     left.write("hold", 0)
     assert {tree.next_arrived(), tree.next_arrived()} == {(2, 3.0), (1, 5.0)}
-    assert root.read("in_updates") == before[1]  # both passed it by
+    assert root.read("in_updates") == before[1]  # both updates passed the root by
     tree.await_settled()
     tree.send_update(LEFT, worker_of(2), new, 3, 7.0)
     assert tree.next_arrived() == (1, 7.0)

@@ -1,4 +1,4 @@
-"""A tree of three engines that a daemon keeps, as tests use it."""
+"""A tree of three engines that a daemon keeps, for tests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,10 +35,10 @@ LEFT, RIGHT = 11, 21
 
 
 class Tree(KeptHosts):
-    """TESTBED with what is outside its front ports."""
+    """TESTBED with the hosts outside its front ports."""
 
     def attach_hosts(self) -> None:
-        """Open what is outside the front ports of what runs now."""
+        """Open the host sides of the running front ports."""
         self.running = running = self.kept.running()
         self.hosts = {each.number: open_host_port(each) for each in running.attachments}
 
@@ -60,7 +60,7 @@ class Tree(KeptHosts):
         return next(int(each.epoch) for each in status.clusters if each.name == cluster)
 
     def next_arrived(self) -> tuple[int, float]:
-        """Count and value of the next update at the parameter server."""
+        """Return the count and value of the next update at the parameter server."""
         payload = self.hear_datagram(1)
         return Olaf(payload).count, float(np.frombuffer(payload[22:86], "<f4")[0])
 
@@ -75,11 +75,11 @@ class Tree(KeptHosts):
         return self.running.queues
 
     def find_differences(self) -> list[str]:
-        """Between what the daemon says of the membership and what the devices and queues hold."""
+        """Return differences between the daemon's membership and the state of devices and queues."""
         [status] = self.client.call("GetStatus").deployments
         return self.find_drift(replace(self.testbed, clusters=clusters_of(status)))
 
     def await_settled(self) -> None:
-        """Wait until all engines have what the membership asks for: those above a worker that has just left
+        """Wait until all engines have the state of the membership: engines above a worker that has just left
         another cluster know it a second later."""
         wait_until(lambda: self.find_differences() == [])
