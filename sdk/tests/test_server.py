@@ -234,11 +234,11 @@ def test_training_survives_kill_9_of_the_server(tmp_path: Path) -> None:
         train_until(worker, lambda: place.exists() and np.load(place)["0/weights"].min() > 1)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        before = worker._versions[0] or 0
+        before = worker._received.version_of(0) or 0
         for _ in range(100):  # no one is there: nothing blocks, nothing is raised
             worker.offer(np.ones(1000, np.float32), 1.0)
         process, _ = serve(port, place)
-        train_until(worker, lambda: (worker._versions[0] or 0) > before)
+        train_until(worker, lambda: (worker._received.version_of(0) or 0) > before)
         newest = worker.poll()[0]
         assert newest.values.min() > 1
         assert newest.version >= RESERVED

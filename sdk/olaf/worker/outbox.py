@@ -8,7 +8,6 @@ was sent. Where no answers come, because a queue has merged or dropped the frame
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Callable
@@ -19,31 +18,6 @@ from olaf.transport import wire
 from olaf.transport.frames import Writer
 from olaf.transport.port import Run
 from olaf.transport.segments import Segments, Vector, blocks, stretches
-
-
-class History:
-    """The newest ``keep`` versions of each segment, from the answers that come anyway."""
-
-    def __init__(self, segments: Segments, keep: int) -> None:
-        self._segments = segments
-        self._blocks: list[deque[Vector]] = [deque(maxlen=keep) for _ in range(segments.count)]
-
-    def note_weights(self, segments: range, values: Vector) -> None:
-        """Note newer weights (n,) of neighbouring segments."""
-        begin = self._segments.span(segments).start
-        for segment in segments:
-            place = self._segments.slice(segment)
-            self._blocks[segment].append(values[place.start - begin : place.stop - begin].copy())
-
-    def versions(self) -> list[Vector]:
-        """Return whole models (values,), the newest first; as many as there are of every segment.
-
-        The k-th is made of the k-th newest weights of each segment, which have one version where no answer
-        was lost.
-        """
-        whole = min(len(blocks) for blocks in self._blocks)
-        return [np.concatenate([blocks[-1 - back] for blocks in self._blocks]) for back in range(whole)]
-
 
 _SHARE = 3
 """Share of a socket's buffer that may be on its way, as a divisor: other members send to it too."""

@@ -11,11 +11,9 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,40 +24,21 @@ from olaf.transport import frames, wire
 from olaf.transport.address import Cluster, parse
 from olaf.transport.membership import Membership, is_control, key_of
 from olaf.transport.port import Address, Port, Run
-from olaf.transport.segments import (
-    STANDARD_MTU,
-    Segments,
-    Vector,
-    binary32,
-    finite,
-    payload,
-    representable,
-    stretches,
-)
+from olaf.transport.segments import STANDARD_MTU, Segments, Vector, binary32, finite, payload, representable
 from olaf.transport.udp import open_port
-from olaf.worker.outbox import History, Mark, Outbox
+from olaf.worker.outbox import Mark, Outbox
+from olaf.worker.received import Block, ReceivedWeights
 from olaf.worker.transmission import TOLERANCE, Silence, TransmissionControl
 
 _ASK_AGAIN = 0.25
 """Seconds until a segment without weights is requested again."""
 _ASK_FOR = 64
 """Segments requested at a time, so that a busy server answers all before they are requested again."""
-_FORGET = 1.0
-"""Seconds without newer weights after which any version counts as newer: the server began again."""
 _SILENCE = 2.0
 """Seconds between a sent update and joining again when nothing was heard meanwhile; doubles up to _MOST."""
 _MOST = 32.0
 _LOG = logging.getLogger("olaf")
 _TIME = (1 << serial.TIME_BITS) - 1
-
-
-class Block(NamedTuple):
-    """Newer weights of one segment, or of neighbouring ones with the same version."""
-
-    place: slice
-    """Place in the flat model."""
-    values: Vector
-    version: int
 
 
 @dataclass
@@ -152,7 +131,6 @@ class Worker:
             self._port.close()
             raise
         self._reader = frames.Reader()
-        self._weights = np.zeros(values, np.float32)
         self._before: Vector | None = None
         self._keep = keep
         self._initial: Vector | None = None
@@ -161,24 +139,14 @@ class Worker:
         self._unheard: float | None = None
         """Time since which updates have been sent and nothing came."""
         self._patience = _SILENCE
-        self._begin_division()
+        self._begin_division(np.zeros(values, np.float32))
         self._port.serve(self)
 
-    def _begin_division(self) -> None:
-        """Begin with this division into segments."""
-        count = self.segments.count
+    def _begin_division(self, weights: Vector) -> None:
+        """Begin with this division into segments, and with these weights."""
         self._outbox = Outbox(self.segments, self._port.room)
-        self._silence = Silence(count)
-        self._history = History(self.segments, self._keep)
-        self._versions: list[int | None] = [None] * count
-        """Version of the newest weights received."""
-        self._missing = dict.fromkeys(range(count))
-        """Segments without weights, in order."""
-        self._adopted = [0] * count
-        """Versions of the weights that ``poll`` returned last: the next update is computed from them."""
-        self._taken = [float("-inf")] * count
-        """When newer weights of each segment came last."""
-        self._fresh: set[int] = set()
+        self._silence = Silence(self.segments.count)
+        self._received = ReceivedWeights(self.segments, self._keep, weights)
         self._requested: set[int] = set()
         """Segments whose weights were requested and have not arrived."""
         self._given: set[int] = set()
@@ -205,7 +173,7 @@ class Worker:
     @property
     def begun(self) -> bool:
         """Whether the server's weights of every segment have been received."""
-        return not self._missing
+        return not self._received.missing
 
     def wait(self, seconds: float) -> bool:
         """Block until ``begun``; False after ``seconds``. Call it before the training, not within it.
@@ -241,7 +209,7 @@ class Worker:
             was_due = self._outbox.next_due()
             with np.errstate(all="ignore"):
                 refused = self._outbox.offer_update(
-                    gradient, sending, self._adopted, mark, now, self._send_run
+                    gradient, sending, self._received.adopted, mark, now, self._send_run
                 )
             self.counters.blocked += refused
             self.counters.waited += sending and bool(self._outbox.held_from)
@@ -264,7 +232,7 @@ class Worker:
     @property
     def fresh(self) -> bool:
         """Whether ``poll`` would return anything."""
-        return bool(self._fresh)
+        return self._received.fresh
 
     @property
     def held(self) -> Vector:
@@ -276,7 +244,7 @@ class Worker:
     def newest(self) -> Vector:
         """The server's newest weights that came (values,): a copy."""
         with self._port.lock:
-            return self._weights.copy()
+            return self._received.flat.copy()
 
     @property
     def before_outage(self) -> Vector:
@@ -292,27 +260,13 @@ class Worker:
     def poll(self) -> list[Block]:
         """Return the weights that are newer than at the last call, by segment; empty when there are none."""
         with self._port.lock:
-            if not self._fresh:
-                return []
-            fresh = sorted(self._fresh)
-            self._fresh.clear()
-            blocks = []
-            # Neighbours have the same number of absent ones before them.
-            marks = [(self._versions[segment], segment - number) for number, segment in enumerate(fresh)]
-            for (version, absent), found in stretches(marks):
-                if version is None:
-                    continue
-                first, stop = found.start + absent, found.stop + absent
-                self._adopted[first:stop] = [version] * len(found)
-                place = self.segments.span(range(first, stop))
-                blocks.append(Block(place, self._weights[place].copy(), version))
-        return blocks
+            return self._received.take_fresh()
 
     def versions(self) -> list[Vector]:
         """Return the last ``keep`` versions of the weights (values,) that came, also for others, newest
         first."""
         with self._port.lock:
-            return self._history.versions()
+            return self._received.history.versions()
 
     def drain(self, seconds: float) -> bool:
         """Block until all that was offered is sent and answered; False after ``seconds``."""
@@ -360,18 +314,18 @@ class Worker:
 
     def _ask_for_weights(self) -> bool:
         """Ask for the weights of as many segments as may be under way; return whether any are missing."""
-        if len(self._given) >= len(self._missing):
+        if len(self._given) >= len(self._received.missing):
             self._given.clear()  # another worker's may have initialised the server, or some were lost
-        wanted = (segment for segment in self._missing if segment not in self._given)
+        wanted = (segment for segment in self._received.missing if segment not in self._given)
         self._requested = set(islice(wanted, min(_ASK_FOR, self._outbox.window)))
         for segment in sorted(self._requested):
             self._introduce_segment(segment, b"")
-        return bool(self._missing)
+        return bool(self._received.missing)
 
     def _take_answer(self, segment: int) -> None:
         """Take the answer to a question for a segment's weights; the next questions follow at once."""
         self._requested.discard(segment)
-        if not self._requested and self._ask is not None and len(self._given) < len(self._missing):
+        if not self._requested and self._ask is not None and len(self._given) < len(self._received.missing):
             self._ask = self._port.now()
 
     def _take_place(self) -> None:
@@ -383,8 +337,7 @@ class Worker:
         self._server, self._mark.epoch = joined.server, joined.epoch
         self.counters.joins += 1
         if not first:
-            self._versions = [None] * self.segments.count
-            self._missing = dict.fromkeys(range(self.segments.count))
+            self._received.forget_versions()
             self._ask = self._port.now()
 
     def _send_run(self, run: Run) -> int:
@@ -440,7 +393,6 @@ class Worker:
     def _take_acks(self, header: wire.Olaf, run: Run, start: int, status: wire.OlafStatus | None) -> None:
         """Take a run of ACKs; ``status`` is the last frame's."""
         self.counters.acks += len(run)
-        self._unheard, self._patience = None, _SILENCE
         self._outbox.note_answers(len(run), self._port.now(), status is not None)
         self._note_answer()
         self._silence.acknowledged(range(header.segment, header.segment + len(run)))
@@ -450,15 +402,15 @@ class Worker:
 
     def _note_answer(self) -> None:
         """Note that the server answered, perhaps after an outage."""
+        self._unheard, self._patience = None, _SILENCE
         if silent := self._silence.heard(self._port.now()):
             self.counters.outages += 1
-            self._before = self._weights.copy()
+            self._before = self._received.flat.copy()
             where = "" if self._server is None else f"{self._server[0]}:{self._server[1]} "
             _LOG.warning("%sanswers again after %.0f s", where, silent)
 
     def _take_introduction(self, init: wire.Init, run: Run) -> None:
         """Take the server's INIT: its weights, that it has none yet, or that its model differs."""
-        self._unheard, self._patience = None, _SILENCE
         self._note_answer()
         if (init.values, init.segments) not in ((0, 0), (self.segments.values, self.segments.count)):
             self._take_division(init)
@@ -471,12 +423,11 @@ class Worker:
             if not self.begun and self._ask is None:
                 self._ask = self._port.now()
         else:
-            place = self.segments.slice(init.segment)
-            if self._versions[init.segment] is not None:  # it has lost what it had
-                self._initial = self._weights.copy() if self._initial is None else self._initial
-                self._initial[place] = self._weights[place]
-                self._versions[init.segment] = None
-                self._missing[init.segment] = None
+            place, weights = self.segments.slice(init.segment), self._received.flat
+            if self._received.version_of(init.segment) is not None:  # it has lost what it had
+                self._initial = weights.copy() if self._initial is None else self._initial
+                self._initial[place] = weights[place]
+                self._received.forget_version(init.segment)
             if self._initial is not None:
                 self._introduce_segment(init.segment, payload(self._initial[place]))
                 self._given.add(init.segment)
@@ -508,7 +459,7 @@ class Worker:
                 )
             elif theirs.count == init.segments:
                 self.segments = theirs
-                self._begin_division()
+                self._begin_division(self._received.flat)
                 if self._initial is not None:
                     self._ask = self._port.now()
                 return
@@ -537,31 +488,9 @@ class Worker:
             for number, datagram in enumerate(run):
                 self._take_weights(segment + number, Run(datagram), start)
             return
-        now, versions = self._port.now(), frames.weights_versions(run)
-        begin = segment * self.segments.size
-        known = self._versions[segment : segment + len(run)]
-        for (held, version), part in stretches(list(zip(known, versions)), segment):
-            for newer in self._find_newer(part, held, version, now):
-                place = self.segments.span(newer)
-                self._weights[place] = values[place.start - begin : place.stop - begin]
-                self._versions[newer.start : newer.stop] = [version] * len(newer)
-                if self._missing:
-                    for each in newer:
-                        self._missing.pop(each, None)
-                        self._given.discard(each)
-                self._taken[newer.start : newer.stop] = [now] * len(newer)
-                self._fresh.update(newer)
-                if self._keep:
-                    self._history.note_weights(newer, self._weights[place])
-                self.counters.newer += len(newer)
-
-    def _find_newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:
-        """Yield the segments, now of version ``held``, that ``version`` is newer for."""
-        if held is None or serial.newer(version, held, serial.VERSION_BITS):
-            yield segments
-            return
-        for segment in segments:
-            if version != held and now - self._taken[segment] >= _FORGET:
-                yield range(segment, segment + 1)
-            else:
-                self.counters.older += 1
+        kept = self._received.put(segment, values, frames.weights_versions(run), self._port.now())
+        newer = sum(map(len, kept))
+        self.counters.newer += newer
+        self.counters.older += len(run) - newer
+        if self._given:
+            self._given.difference_update(*kept)
