@@ -1,4 +1,4 @@
-"""Index ranges: never two clusters at one index, everything usable again after it came back."""
+"""Index ranges: no two clusters have the same index, and every index can be used again after it came back."""
 
 import pytest
 from hypothesis import given

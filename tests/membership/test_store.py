@@ -1,4 +1,4 @@
-"""What every store of membership does; each is opened again to see what is durable."""
+"""The behaviour of every store of membership; each store is opened again to see what is durable."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ class StandingStore(Alone):
 
 @pytest.fixture(scope="module")
 def etcd() -> Iterator[Etcd]:
-    """A connection to an etcd of this module's own."""
+    """Provide a connection to this module's own etcd."""
     needs_etcd()
     with etcd_server.running_etcd() as endpoint:
         connection = Etcd([endpoint], timeout=DEADLINE)
@@ -40,7 +40,7 @@ def etcd() -> Iterator[Etcd]:
 
 @pytest.fixture(params=["sqlite", "etcd"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens the same store again and again; one after the other."""
+    """Provide a function that opens the same store again and again, one after the other."""
     stores: list[MembershipStore] = []
 
     def open_sqlite() -> MembershipStore:

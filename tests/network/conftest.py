@@ -1,4 +1,4 @@
-"""What tests of a deployment's interfaces share."""
+"""Fixtures of the tests of a deployment's interfaces."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from olafctl.network import interfaces
 
 @pytest.fixture
 def state(tmp_path: Path) -> Iterator[Path]:
-    """A deployment's state folder; its interfaces and namespaces are removed after the test."""
+    """Provide a deployment's state folder; its interfaces and namespaces are removed after the test."""
     folder = tmp_path / "bed"
     folder.mkdir()
     yield folder

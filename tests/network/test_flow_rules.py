@@ -1,4 +1,4 @@
-"""A card's rules: ``ethtool`` is a script here, which keeps them in a file."""
+"""A card's rules: ``ethtool`` is a script here, which stores them in a file."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ esac
 
 @pytest.fixture
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of the card's rules: place, address, queue."""
+    """Provide the file of the card's rules: place, address, queue."""
     (tmp_path / "ethtool").write_text(_ETHTOOL)
     (tmp_path / "ethtool").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
@@ -34,7 +34,7 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def there(rules: Path) -> list[str]:
-    """Addresses and queues."""
+    """Return the addresses and queues of the rules."""
     return sorted(line.split(maxsplit=1)[1] for line in rules.read_text().splitlines())
 
 

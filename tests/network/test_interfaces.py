@@ -41,7 +41,7 @@ def test_neither_end_leaves_a_vlan_tag_to_hardware(state: Path) -> None:
 
 
 def flags_of(interface: str) -> int:
-    """Return what ETHTOOL_GFLAGS says."""
+    """Return the flags of an interface from ETHTOOL_GFLAGS."""
     value = array.array("I", [0x25, 0])
     request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

@@ -1,4 +1,4 @@
-"""Whether interfaces can be made is found out by making one, not by what the process seems to hold."""
+"""Whether interfaces can be made is tried by making one, not concluded from the process's rights."""
 
 import shutil
 import subprocess

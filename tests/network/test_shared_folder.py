@@ -26,7 +26,7 @@ print(interfaces.namespaces_of(Path("nowhere")))
 
 
 def _alone(script: str) -> str:
-    """Return what a Python script prints that has a /run of its own and makes files for itself only."""
+    """Return the output of a Python script that has its own /run and makes files for itself only."""
     line = ["unshare", "--mount", "sh", "-c", _IN_A_RUN_OF_ITS_OWN, "sh", sys.executable, "-c", script]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -39,5 +39,5 @@ def test_others_may_look_into_a_folder_that_a_deploy_made() -> None:
 
 
 def test_a_user_without_access_has_no_namespaces() -> None:
-    """An older version made it so; ordinary users then deploy with sockets all the same."""
+    """An older version made the folder like this; ordinary users then deploy with sockets all the same."""
     assert _alone(_LOOK) == "[]"

@@ -1,4 +1,4 @@
-"""One processor receives for all hosts of a deployment, and what an engine starts keeps off it."""
+"""One processor receives for all hosts of a deployment, and threads of an engine stay off it."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def test_sysfs_takes_processors_in_groups_of_32(number: int, text: str) -> None:
 
 
 def affinity_of_a_new_thread() -> set[int]:
-    """Return the processors that a thread started now may run on."""
+    """Return the processors on which a thread that is started now may run."""
     found: set[int] = set()
     thread = threading.Thread(target=lambda: found.update(os.sched_getaffinity(0)))
     thread.start()

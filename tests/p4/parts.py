@@ -1,4 +1,4 @@
-"""A small v1model program with places to put what a test is about."""
+"""A small v1model program with places for the code that a test is about."""
 
 from olafswitch.p4.check.program import check_program
 from olafswitch.p4.emit.places import Places
@@ -31,17 +31,17 @@ V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparse
 
 
 def parts_text(**parts: str) -> str:
-    """The program's source with the ``parts`` in their places."""
+    """Return the program's source with the ``parts`` in their places."""
     return FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
 
 
 def compile_parts(**parts: str) -> p4info_pb2.P4Info:
-    """The program up to its C++, which is not compiled; its P4Info. Raises Refused."""
+    """Translate the program to C++, which is not compiled, and return its P4Info. Raises Refused."""
     return describe_text(preprocess_text(parts_text(**parts), "case.p4"))
 
 
 def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:
-    """The P4Info of a preprocessed program, whose C++ is written but not compiled. Raises Refused."""
+    """Return the P4Info of a preprocessed program, after writing its C++. Raises Refused."""
     program = check_program(parse_program(text), file)
     places = Places(program)
     emitter = Emitter(program, places)

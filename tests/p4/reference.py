@@ -1,7 +1,7 @@
-"""Runs a P4 program directly from its syntax tree, in the order that the specification gives (P4_16 §6.8).
+"""Run a P4 program directly from its syntax tree, in the order that the specification gives (P4_16 §6.8).
 
-It shares the parser of the language with the compiler, and nothing else: no types are checked, no expression
-is rewritten. Numbers are (value, width); a width of None is that of an ``int``.
+The interpreter shares the parser of the language with the compiler, and nothing else: no types are checked,
+no expression is rewritten. Numbers are (value, width); the width of an ``int`` is None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from olafswitch.p4.syntax import tree
 
 Number = tuple[int, int | None]
 Place = tuple[Any, Any]
-"""Where a value is: a dictionary or list, and the key; or a Slice of another place."""
+"""The place of a value: a dictionary or list, and the key; or a Slice of another place."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def copy_value(value: Any) -> Any:
 
 
 class Interpreter:
-    """Executes controls, actions, functions and tables of one program."""
+    """An interpreter of the controls, actions, functions and tables of one program."""
 
     def __init__(self, program: Sequence[tree.Declared]) -> None:
         self.top = Scope(declared={each.name: each for each in program})
@@ -85,7 +85,7 @@ class Interpreter:
         raise AssertionError(type_)
 
     def convert(self, value: Any, like: Any) -> Any:
-        """``value`` in the form of ``like``: literals get a width, lists and named fields become structs."""
+        """Return ``value`` in the form of ``like``: literals get a width, lists and fields become structs."""
         if isinstance(like, dict) and isinstance(value, list):
             value = dict(zip(like, value, strict=True))
         if isinstance(like, dict):
@@ -204,7 +204,7 @@ class Interpreter:
         self, params: Sequence[tree.Parameter], args: Sequence[tree.Argument], caller: Scope, body: Any,
         outer: Scope,
     ) -> Any:  # fmt: skip
-        """Copy in as written, run, copy out as written."""
+        """Copy arguments in as written, run the body, and copy them out as written."""
         by_name = {param.name: param for param in params}
         inner, back = Scope(outer), []
         for at, arg in enumerate(args):

@@ -10,7 +10,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 class Device:
-    """One program of ``programs/`` on a switch; ids are looked up by the end of a name."""
+    """A program of ``programs/`` on a switch; ids are found by the end of a name."""
 
     def __init__(self, name: str) -> None:
         program = compile_program(PROGRAMS / f"{name}.p4", optimize="-O1")
@@ -20,7 +20,7 @@ class Device:
         self.switch.commit(self.pipeline)
 
     def id(self, kind: str, name: str) -> int:
-        """The id of a table, action, counter ... (``kind`` is P4Info's field)."""
+        """Return the id of a table, action, counter ... (``kind`` is P4Info's field)."""
         for item in getattr(self.p4info, kind):
             if item.preamble.name.endswith(name):
                 number: int = item.preamble.id

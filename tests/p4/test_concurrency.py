@@ -39,7 +39,7 @@ def test_modify_is_atomic_and_deletes_are_safe() -> None:
 
 
 def test_programs_in_one_process_share_no_variables() -> None:
-    """A library's unique symbols are the first one's for all: what has one name may have another size."""
+    """A library's unique symbols are the first one's for all: one name may have different sizes."""
     text = parts.FRAME.format(
         top="", state="packet.extract(h.s.next);", local="", body="bit<32> i = 3; h.s[i].v = h.h.v;"
     )

@@ -1,4 +1,4 @@
-"""The notes where p4c or BMv2 takes a program otherwise: one for each kind, none where nothing differs."""
+"""The notes where p4c or BMv2 differ: one for each kind, none where nothing differs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/p4.md lists what the code has, no more and no less."""
+"""docs/p4.md lists exactly what the code has."""
 
 import re
 from itertools import takewhile
@@ -25,7 +25,7 @@ REFUSED = re.compile(r'(?:not_implemented|Unsupported)\(f?"([^"]*)"\)')
 
 
 def _table_rows(head: str) -> list[list[str]]:
-    """The cells of each row of the table whose head begins so."""
+    """Return the cells of each row of the table whose head begins with ``head``."""
     at = next(place for place, line in enumerate(PAGE) if line.startswith(f"| {head} |"))
     rows = takewhile(lambda line: line.startswith("|"), PAGE[at + 2 :])
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]

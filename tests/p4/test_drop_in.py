@@ -1,4 +1,4 @@
-"""p4c's and BMv2's commands as ``olafswitch drop-in`` writes them, called as scripts call the real ones."""
+"""p4c's and BMv2's commands from ``olafswitch drop-in``, called as scripts call the real commands."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def _run_olafswitch(*words: object, path: str = os.environ["PATH"]) -> subproces
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the commands."""
+    """Provide a folder with the commands."""
     folder = tmp_path_factory.mktemp("drop-in") / "bin"
     done = _run_olafswitch("drop-in", folder, "--force")
     assert done.returncode == 0, done.stderr
@@ -54,7 +54,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compiled(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with program.json and program.p4info.txtpb."""
+    """Provide a folder with program.json and program.p4info.txtpb."""
     folder = tmp_path_factory.mktemp("compiled")
     info = folder / "program.p4info.txtpb"
     arguments = ["--std", "p4-16", "--p4runtime-files", f"{info},{folder / 'program.p4info.json'}", PROGRAM]
@@ -65,7 +65,7 @@ def compiled(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def _run_switch(*command: object, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A switch that runs, and the line that says where."""
+    """Yield a running switch, and its output up to the line with its address."""
     words = [str(word) for word in command]
     process = subprocess.Popen(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
@@ -113,7 +113,7 @@ def test_real_commands_and_other_files_are_not_shadowed(tmp_path: Path) -> None:
 
 
 def test_controllers_of_bmv2_import_their_package(commands: Path) -> None:
-    """In an environment of Olaf's, whose protobuf refuses the modules of PyPI's package."""
+    """The environment is Olaf's, whose protobuf refuses the modules of PyPI's package."""
     controller = """
 from p4.config.v1 import p4info_pb2
 from p4.tmp import p4config_pb2
@@ -185,7 +185,7 @@ def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Pa
 
 
 def test_its_file_is_run_and_pushed(commands: Path, compiled: Path, tmp_path: Path) -> None:
-    """Three set the pipeline: the switch, a client as it is, and one that wraps it as BMv2's do."""
+    """Three programs set the pipeline: the switch, a plain client, and one that wraps it like BMv2's."""
     PcapWriter(tmp_path / "left_in.pcap").close()
     words = ["-i", "1@left", "--use-files", "0", "--pcap", "--nanolog", "ipc:///tmp/none", "--device-id", "3"]
     target = ["--log-console", "--", "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "255"]
@@ -258,7 +258,7 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "table_dump ternary", "show_actions", "mc_dump", "switch_info",
         )  # fmt: skip
         assert code == 0, out
-        assert "table_add exact" not in out  # no echo of what is piped
+        assert "table_add exact" not in out  # piped commands are not echoed
         assert out.count("handle 0") == 4 and "port 4" in out and out.count("has no effect") == 1
         dumped = [line.split("RuntimeCmd: ")[-1] for line in out.splitlines()]
         at = dumped.index("Dumping entry 0x0")

@@ -1,4 +1,4 @@
-"""Every option and verb of p4c's and BMv2's sources is done, without effect, or refused by name.
+"""Every option and verb of p4c's and BMv2's sources is implemented, ignored, or refused by name.
 
 OLAF_P4C_SOURCES and OLAF_BMV2_SOURCES name sources, or their git directories.
 """

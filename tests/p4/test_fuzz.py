@@ -1,4 +1,4 @@
-"""Random packets: no crash, no leak of stale fields, memory flat."""
+"""Random packets cause no crash and leak no stale fields, and memory stays flat."""
 
 import random
 import resource

@@ -1,4 +1,4 @@
-"""Every production of the grammar in programs that compile or are refused by name; beside p4c where it is."""
+"""Every production of the grammar in programs that compile or are refused by name; compared with p4c."""
 
 import shutil
 import subprocess
@@ -26,7 +26,7 @@ def _make_parameters() -> str:
         product(("", "@mine "), ("in ", "out ", "inout ", ""), ("", " = 3"))
     ):
         if "out" in way and end:
-            continue  # p4c: a default value for an out parameter
+            continue  # p4c refuses a default value for an out parameter
         made.append(f"{mark}{way}bit<8> p{at}{end}")
     required, optional = [each for each in made if "=" not in each], [each for each in made if "=" in each]
     return ", ".join([*required, *optional])
@@ -147,12 +147,12 @@ P4C_TAKES = {
       for kind in ("struct s_t { bit<8> a; }", "enum e_t { A }")),
     "typedef bit<8>[2]", "typedef bit<8>[2][3]",
 }  # fmt: skip
-"""What p4c compiles and is refused here by name."""
+"""Programs that p4c compiles and that are refused here by name."""
 
 
 @cache
 def _counting_parser() -> tuple[Lark, set[Any], set[Any]]:
-    """A parser, its productions, and those that it has used."""
+    """Return a parser, its productions, and a set of the productions that it has used."""
     made = Lark(parse._GRAMMAR.read_text(), parser="lalr", start="program", lexer=parse._TokenFeed,
                 keep_all_tokens=True, maybe_placeholders=False)  # fmt: skip
     callbacks, used = made.parser.parser.parser.callbacks, set[Any]()

@@ -1,4 +1,4 @@
-"""A command that is interrupted ends, wherever the interrupt finds it."""
+"""An interrupted command ends, at whatever point the interrupt comes."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The C++ that programs are linked to: it compiles without warnings and survives when memory runs out."""
+"""The C++ to which programs are linked compiles without warnings and survives when memory runs out."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.p4.switches import PROGRAMS
 NATIVE = Path(compiler.__file__).parent / "native"
 STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}")
 UNUSED = ("-Wno-unused-parameter", "-Wno-unused-variable", "-Wno-unused-but-set-variable")
-"""Generated code has what the P4 program declares, used or not."""
+"""Generated code has all declarations of the P4 program, used or not."""
 
 
 def _compile_text(*args: str | Path) -> subprocess.CompletedProcess[str]:

@@ -66,10 +66,10 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 
 class Effects:
-    """Makes statements whose expressions change what the others read."""
+    """A maker of statements whose expressions change values that others read."""
 
     def __init__(self, seed: int, loops: bool) -> None:
-        """``loops``: also those whose number of rounds is known at run time only."""
+        """Create the maker; ``loops`` adds loops whose number of rounds is known at run time only."""
         self.r = random.Random(seed)
         self.loops = loops
 

@@ -1,4 +1,4 @@
-"""P4Info: ids, names, match kinds, what is attached to what."""
+"""P4Info: ids, names, match kinds and attached externs."""
 
 from pathlib import Path
 
@@ -96,7 +96,7 @@ HIDDEN = """
 
 
 def test_what_is_hidden_is_left_out_and_keeps_its_id() -> None:
-    """As in p4c: its name counts when aliases are made, and tables still refer to it."""
+    """As in p4c, a hidden name counts when aliases are made, and tables still refer to it."""
     info = compile_parts(local=HIDDEN, body="secret.apply(); shown.apply();")
     assert [table.preamble.alias for table in info.tables] == ["shown"]
     assert [action.preamble.alias for action in info.actions] == ["NoAction", "seen"]

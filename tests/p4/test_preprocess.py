@@ -52,7 +52,7 @@ def _random_group(r: random.Random, depth: int) -> list[str]:
 
 
 def _splice_text(r: random.Random, text: str) -> str:
-    """The text with some lines broken by a backslash, anywhere."""
+    """Return the text with some lines broken by a backslash, anywhere."""
     for _ in range(r.randrange(6)):
         at = r.randrange(len(text))
         if "\\" in text[max(at - 4, 0) : at + 4]:
@@ -62,7 +62,7 @@ def _splice_text(r: random.Random, text: str) -> str:
 
 
 def _seen_words(text: str) -> list[str]:
-    """The words that p4c's lexer sees; it skips what begins with # in its line."""
+    """Return the words that p4c's lexer sees; it skips text that begins with # in its line."""
     return " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#")).split()
 
 

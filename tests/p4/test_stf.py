@@ -1,4 +1,4 @@
-"""STF as p4c's own runner reads it: names, numbers and widths; what leaves is compared frame by frame."""
+"""STF as p4c's own runner reads it: names, numbers and widths; output is compared frame by frame."""
 
 import random
 from collections.abc import Iterator
@@ -125,7 +125,7 @@ def test_a_line_that_does_not_fit_is_refused_with_its_number(
 @pytest.mark.parametrize(
     "text",
     [
-        "setdefault exact_t to(p:1)\npacket 0 05",  # nothing expects what leaves
+        "setdefault exact_t to(p:1)\npacket 0 05",  # nothing expects the frame that leaves
         "expect 1",
         "packet 0 05\nexpect 1 05",
         "setdefault exact_t to(p:1)\npacket 0 05\nexpect 1 $",

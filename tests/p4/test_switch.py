@@ -1,4 +1,4 @@
-"""What a control plane can do to a switch, and what packets then meet."""
+"""The changes that a control plane can make to a switch, and their effects on packets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def test_direct_counter_and_meter(externs: Device) -> None:
     switch.set_direct_meter(table, key, 0, MeterConfig(cir=1, cburst=8, pir=1, pburst=16))
     colours = [_read_value(switch.process(0, _make_body(8, 3), now_ns=0)[0][1]) for _ in range(4)]
     assert colours == [0, 1, 2, 2]
-    # 8 bytes a second fill both buckets again; the clock is the packets'
+    # 8 bytes a second fill both buckets again; time is the packets'
     assert _read_value(switch.process(0, _make_body(8, 3), now_ns=20 * 10**9)[0][1]) == 0
     switch.set_direct_meter(table, key, 0, None)
     assert _read_value(switch.process(0, _make_body(8, 3), now_ns=0)[0][1]) == 0
@@ -66,7 +66,7 @@ def _compute_csum16(data: bytes) -> int:
 def test_a_checksum_of_the_payload_covers_what_truncate_left(
     externs: Device, what: int, length: int, left: int
 ) -> None:
-    """As in BMv2, which cuts the payload to that length until the headers are in front of it again."""
+    """BMv2 cuts the payload to that length until the headers are in front of it again."""
     payload, head = bytes(range(1, 17)), bytes([what, length, 0, 0, 0, 5])
     frame = head + _compute_csum16(head + payload[:left]).to_bytes(2, "big") + payload
     cut = min(length, 14) if what == 24 else length
@@ -74,7 +74,7 @@ def test_a_checksum_of_the_payload_covers_what_truncate_left(
 
 
 def test_a_truncated_packet_is_recirculated_and_multicast_whole() -> None:
-    """As in BMv2, where v1model leaves it open."""
+    """BMv2 does the same, where v1model leaves it open."""
     body = """s.egress_spec = 1; if (s.instance_type == 4) { h.h.v = 9; } else { truncate(2); }
         if (h.h.v == 1) { s.mcast_grp = 7; }"""
     text = parts.parts_text(state="packet.extract(h.h);", body=body).replace(
@@ -216,7 +216,7 @@ def test_every_copy_of_a_large_group_leaves() -> None:
 
 
 def test_copies_whose_headers_differ_in_length_have_one_payload() -> None:
-    """They share its memory, as long as nothing is written over it."""
+    """The copies share the payload's memory, as long as nothing is written over it."""
     text = parts.parts_text(state="packet.extract(h.h);", body="s.mcast_grp = 7;").replace(
         "inout standard_metadata_t s) { apply { } }",
         "inout standard_metadata_t s) { apply { h.h.v = (bit<8>) s.egress_rid;"

@@ -1,7 +1,7 @@
 """The solutions of p4lang/tutorials, run by their own Makefiles under Mininet with the stand-ins.
 
 OLAF_TUTORIALS names a checkout. OLAF_MININET_PYTHON is an interpreter with mininet, psutil, scapy, p4runtime,
-protobuf and, whatever protobuf that is, p4runtime-shell; root's rights, make and ping are needed too.
+protobuf of any version, and p4runtime-shell; root's rights, make and ping are needed, too.
 """
 
 import os
@@ -26,7 +26,7 @@ SECONDS = 300
 
 @dataclass(frozen=True)
 class Exercise:
-    """Words typed into Mininet, and what must then stand in ``logs/out.txt``, without them in the output."""
+    """Words typed into Mininet, and the text that must then be in ``logs/out.txt``."""
 
     name: str
     lines: tuple[str, ...]
@@ -34,12 +34,12 @@ class Exercise:
 
 
 def _wait_until(text: str, file: str = "out") -> str:
-    """A line for Mininet that returns once ``text`` stands in a log."""
+    """Return a line for Mininet that returns once ``text`` is in a log."""
     return f"sh timeout 60 sh -c 'until grep -qs \"{text}\" logs/{file}.txt; do sleep 0.1; done'"
 
 
 def _send_exercise(name: str, send: str, text: str, expected: str) -> Exercise:
-    """h1 sends what h2 receives."""
+    """Return an exercise in which h1 sends and h2 receives."""
     lines = (
         "h2 python3 -u receive.py > logs/out.txt 2>&1 &",
         _wait_until("sniffing on"),
@@ -50,7 +50,7 @@ def _send_exercise(name: str, send: str, text: str, expected: str) -> Exercise:
 
 
 def _controlled_exercise(name: str, ready: str, ping: str, expected: str) -> Exercise:
-    """A controller of its own programs the switches."""
+    """Return an exercise whose own controller programs the switches."""
     start = "sh timeout 60 python3 -u mycontroller.py > logs/controller.txt 2>&1 & echo $! > logs/pid"
     lines = (
         start,
@@ -89,7 +89,7 @@ EXERCISES = [
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """With the commands, a python3 that has mininet, and a sudo that changes nothing."""
+    """Provide an environment with the commands, a python3 with mininet, and a sudo that changes nothing."""
     folder = tmp_path_factory.mktemp("commands")
     subprocess.run([sys.executable, "-m", "olafswitch", "drop-in", str(folder), "--force"], check=True)
     for name, text in (("python3", f'exec {PYTHON} "$@"'), ("sudo", 'exec env "$@"')):

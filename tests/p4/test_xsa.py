@@ -1,4 +1,4 @@
-"""Programs for XSA: what next to the pipeline they see and change, and their externs."""
+"""Programs for XSA: the inputs and outputs next to the pipeline, and their externs."""
 
 import zlib
 

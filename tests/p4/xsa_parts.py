@@ -1,4 +1,4 @@
-"""A small program for XSA with places to put what a test is about."""
+"""A small program for XSA with places for the code that a test is about."""
 
 from olafswitch.p4.compiler import compile_text
 from olafswitch.p4.switch.native import NativeSwitch
@@ -29,19 +29,19 @@ LINE = {"top": 7, "state": 9, "local": 13, "body": 14, "emits": 17}
 
 
 def xsa_text(**parts: str) -> str:
-    """The program, preprocessed; its file is called ``case.p4``."""
+    """Return the program, preprocessed; its file is called ``case.p4``."""
     given = {"top": "", "state": "", "next": "single", "local": "", "body": "",
              "emits": "packet.emit(h.p); packet.emit(h.t);", **parts}  # fmt: skip
     return preprocess_text(FRAME.format(**given), "case.p4")
 
 
 def xsa_switch(**parts: str) -> NativeSwitch:
-    """The program, running."""
+    """Return a switch that runs the program."""
     return run_program(xsa_text(**parts))
 
 
 def run_program(text: str) -> NativeSwitch:
-    """A preprocessed program for XSA, running."""
+    """Return a switch that runs a preprocessed program for XSA."""
     program = compile_text(text, optimize="-O1")
     switch = NativeSwitch(optimize="-O1", architecture="xsa")
     switch.commit(switch.prepare(program.p4info, program.device_config))

@@ -23,7 +23,7 @@ DECLARED = (
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a controller pushes."""
+    """The pipeline that a controller pushes."""
 
     p4info: P4Info
     device_config: bytes
@@ -41,7 +41,7 @@ def plane() -> MemoryPlane:
 
 @pytest.fixture
 def device(plane: MemoryPlane) -> DataPlane:
-    """Provide what the agent serves as device 1; a module over another data plane has its own."""
+    """Provide device 1 of the agent; a module over another data plane has its own fixture."""
     return plane
 
 

@@ -1,4 +1,4 @@
-"""A controller of plain protobuf and gRPC: nothing of the project's between a test and the agent."""
+"""A controller of plain protobuf and gRPC: no code of the project is between a test and the agent."""
 
 import queue
 import threading
@@ -93,7 +93,7 @@ class PlainController:
         return self.write(*(("DELETE", each) for each in entities))
 
     def read(self, *entities: Any) -> list[Any]:
-        """Return the entities that these select, each of them a message or its text form."""
+        """Return the entities that a read selects, each given as a message or its text form."""
         parsed = [parse_entity(each) if isinstance(each, str) else each for each in entities]
         request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=parsed)
         return [entity for answer in self.stub.Read(request, timeout=SECONDS) for entity in answer.entities]
@@ -143,7 +143,7 @@ def check_codes(controller: PlainController, *rows: tuple[str, str, str]) -> Non
 
 
 def codes_of(error: Any) -> list[str]:
-    """Return the code of each element of a failed batch; of a call that failed as a whole, its one code."""
+    """Return the code of each element of a failed batch, or that of a call that failed as a whole."""
     for name, value in error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             status = status_pb2.Status.FromString(value)
@@ -171,5 +171,5 @@ def parse_update(change: str, text: str) -> Any:
 
 
 def texts_of(entities: Sequence[Any]) -> list[str]:
-    """Entities as one-line text, sorted: to compare what a read gave."""
+    """Return entities as one-line text, sorted, to compare the results of reads."""
     return sorted(text_format.MessageToString(each, as_one_line=True) for each in entities)

@@ -1,4 +1,4 @@
-"""The program of these tests as Verilog, as far as that has it, behind its registers."""
+"""The program of these tests as Verilog, as far as the subset permits, behind its registers."""
 
 from pathlib import Path
 

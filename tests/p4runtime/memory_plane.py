@@ -1,4 +1,4 @@
-"""A data plane that only remembers: what an agent's tests look at on the other side of the interface."""
+"""A data plane that only remembers: the far side of the interface in an agent's tests."""
 
 import threading
 from collections import Counter
@@ -24,11 +24,11 @@ Address = tuple[int, Key, int]
 
 
 class MemoryPlane:
-    """Tables with the P4Info's sizes, counters, registers, replication; packets go where the test says.
+    """A plane with tables of the P4Info's sizes, counters, registers and replication; packets go to the test.
 
-    ``declared`` are the entries that the program itself declares. A device config that starts with
-    ``bad`` is refused. ``idle`` says for how many ns entries were not hit, 0 for those it does not name;
-    None is a device that does not know.
+    ``declared`` are the entries that the program itself declares. A device config that starts with ``bad`` is
+    refused. ``idle`` holds the ns for which entries were not hit, 0 for missing ones; None is a device that
+    does not know.
     """
 
     replication = ReplicationLimits(
@@ -67,7 +67,7 @@ class MemoryPlane:
         self.clones: dict[int, tuple[tuple[Replica, ...], int]] = {}
 
     def copy_state(self) -> dict[str, Any]:
-        """Everything that a write can change, to compare before and after."""
+        """Return everything that a write can change, to compare before and after."""
         names = "entries defaults direct_counters direct_meters counters meters registers members groups"
         names += " value_sets multicast clones"
         return {name: dict(getattr(self, name)) for name in names.split()}

@@ -35,7 +35,7 @@ def test_a_socket_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 def test_another_user_cannot_connect(tmp_path: Path) -> None:
-    folder = Path(tmp_path.root, "tmp", f"olaf-test-{os.getpid()}")  # where another user can look
+    folder = Path(tmp_path.root, "tmp", f"olaf-test-{os.getpid()}")  # a place where another user can look
     folder.mkdir(mode=0o755)
     connect = (
         "import os, socket, sys; os.setuid(int(sys.argv[2]));"
@@ -157,7 +157,7 @@ def test_tls(keys: Path) -> None:
         local = agent.address.replace("0.0.0.0", "127.0.0.1")
         assert _read_version(local, keys, None) == "1.4.1"
         with pytest.raises(OlafError, match="UNAVAILABLE"):
-            Session.connect(local, 1, timeout=2)  # without TLS
+            Session.connect(local, 1, timeout=2)  # this connection has no TLS
 
 
 def test_tls_with_an_authority_admits_only_its_clients(keys: Path) -> None:

@@ -152,7 +152,7 @@ def test_each_of_many_devices_has_a_controller_and_one_that_looks_on() -> None:
 
 
 def test_requests_without_an_election_id_are_answered_as_bmv2_answers(p4info: P4Info) -> None:
-    """BMv2's answers by its server's source: strict devices refuse each of these."""
+    """The answers are BMv2's, from its server's source: strict devices refuse each request."""
     commit = "VERIFY_AND_COMMIT"
     for as_bmv2, allowed in ((True, "OK"), (False, "PERMISSION_DENIED")):
         with (
@@ -160,9 +160,9 @@ def test_requests_without_an_election_id_are_answered_as_bmv2_answers(p4info: P4
             ExitStack() as stack,
         ):
             none, some, other, late = (stack.enter_context(PlainController(agent.address)) for _ in range(4))
-            assert none.set_pipeline(commit, p4info) == allowed  # without a stream
+            assert none.set_pipeline(commit, p4info) == allowed  # this request has no stream
             assert some.arbitrate(None).status.code == (OK if as_bmv2 else NO_PRIMARY)
-            assert some.set_pipeline(commit, p4info) == allowed  # after an arbitration with the device alone
+            assert some.set_pipeline(commit, p4info) == allowed  # it arbitrated with the device alone
             assert some.write(GROUP) == [allowed]
             assert other.arbitrate(7).status.code == OK
             assert some.set_pipeline(commit, p4info) == "PERMISSION_DENIED"
@@ -172,9 +172,9 @@ def test_requests_without_an_election_id_are_answered_as_bmv2_answers(p4info: P4
                 continue
             assert some.next_message("arbitration").status.code == TAKEN
             other.end_stream()
-            assert some.next_message("arbitration").status.code == OK  # the highest of those that are left
+            assert some.next_message("arbitration").status.code == OK  # this is the highest id that is left
             assert some.set_pipeline(commit, p4info) == "OK"
-            assert late.arbitrate(3).status.code == OK  # though 7 was seen before
+            assert late.arbitrate(3).status.code == OK  # 7 was seen before
 
 
 def test_a_role_configuration_is_ignored_as_bmv2_does(p4info: P4Info) -> None:

@@ -1,7 +1,7 @@
 """The session against the reference switch, with the project's own programs.
 
-The switch runs in a network namespace of its own (its Thrift port listens everywhere) and is reached
-by a Unix socket.
+The switch runs in its own network namespace (its Thrift port listens everywhere) and is reached by a Unix
+socket.
 """
 
 import shutil

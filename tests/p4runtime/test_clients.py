@@ -1,7 +1,7 @@
-"""Clients of other projects, unmodified, each in its own interpreter.
+"""Unmodified clients of other projects, each in its own interpreter.
 
-p4runtime-shell runs in the environment that the product makes; finsy needs one that OLAF_FINSY_PYTHON
-names. Both drive the agent over a compiled program that moves packets, and over the registers of a program in
+p4runtime-shell runs in the environment that the product makes; finsy needs one that OLAF_FINSY_PYTHON names.
+Both drive the agent over a compiled program that moves packets, and over the registers of a program in
 Verilog.
 """
 

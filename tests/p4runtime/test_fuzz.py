@@ -1,4 +1,4 @@
-"""Mutated messages: an answer to every one, no thread lost, memory flat, the session still usable.
+"""Every mutated message gets an answer; no thread is lost, memory stays flat, the session remains usable.
 
 Set OLAF_FUZZ_MESSAGES for a longer run, as 20000.
 """
@@ -99,6 +99,6 @@ def _answer_call(call: object, data: bytes) -> grpc.StatusCode:
 
 
 def _settle(primary: PlainController, p4info: P4Info) -> None:
-    """Back to an empty device, so that memory can be compared."""
+    """Return to an empty device, so that memory can be compared."""
     assert primary.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
     assert len(primary.read("table_entry { }")) == 3

@@ -49,7 +49,7 @@ SHARED = (
     test_reconcile_keeps_what_packets_meet,
     test_what_the_program_declares_is_read,
 )
-"""Collected here, too, with this module's fixtures."""
+"""Tests that are collected here, too, with this module's fixtures."""
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def device(switch: SimulatedSwitch) -> SimulatedSwitch:
 
 @pytest.fixture
 def plane(switch: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Its state are the commands that the module was given."""
+    """Provide a plane whose state are the commands that the module was given."""
     given, command = list[object](), switch.driver.command
 
     def record(*words: Any) -> None:
@@ -84,7 +84,7 @@ def plane(switch: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> SimpleNam
 
 @pytest.mark.parametrize("name", sorted(test_tables.WRONG.keys() - {"default-only action", "meter colours"}))
 def test_what_is_wrong_is_refused_without_a_command(primary: PlainController, plane: Any, name: str) -> None:
-    """All but what names the number of NoAction there, or a meter."""
+    """Rows about NoAction's number there, or about a meter, are left out."""
     test_tables.test_what_is_wrong_is_refused_and_changes_nothing(primary, plane, name)
 
 

@@ -75,7 +75,7 @@ def test_what_idle_timeouts_do_not_go_with(primary: PlainController, plane: Memo
 
 
 def test_refusals_have_the_words_of_bmv2(primary: PlainController) -> None:
-    """Public test suites compare them."""
+    """Public test suites compare the words."""
     untimed, hit, default = (parse_update("INSERT", messages.ENTRY) for _ in range(3))
     untimed.entity.table_entry.idle_timeout_ns = 5
     hit.entity.table_entry.time_since_last_hit.elapsed_ns = 5

@@ -1,4 +1,4 @@
-"""What one call may ask of the agent, and that it does not keep others waiting."""
+"""The limits of one call to the agent, which do not keep others waiting."""
 
 import threading
 from typing import Any
@@ -53,7 +53,7 @@ def test_batches_above_the_limits_are_refused(
 def test_a_selection_above_the_limit_is_refused(
     primary: PlainController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program declares three entries; a filter that selects none still goes through them."""
+    """The program declares three entries; a filter that selects none still visits them."""
     monkeypatch.setattr(limits, "READ_ENTITIES", 12)
     assert primary.read_codes(*[ALL_ENTRIES] * 2) == ["OK"] * 2
     assert primary.read_codes(*[ALL_ENTRIES] * 3) == ["RESOURCE_EXHAUSTED"]
@@ -65,7 +65,7 @@ def test_a_selection_above_the_limit_is_refused(
 def test_writes_are_served_while_a_read_is_encoded(
     primary: PlainController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The read waits in its encoding until a write that came later has been done."""
+    """The read waits in its encoding until a later write is done."""
     assert primary.write(_entry(1)) == ["OK"]
     reading, written = threading.Event(), threading.Event()
     table_entry = encode.table_entry
@@ -89,7 +89,7 @@ def test_writes_are_served_while_a_read_is_encoded(
 def test_a_read_shows_one_state_however_slowly_it_is_taken(
     primary: PlainController, plane: MemoryPlane
 ) -> None:
-    """24 MB of entries, which are deleted after the first message of the answer."""
+    """The 24 MB of entries are deleted after the first message of the answer."""
     plane.sizes[EXACT] = number = 384
     entries = [_entry(each, bytes(1 << 16)) for each in range(number)]
     for start in range(0, number, 128):

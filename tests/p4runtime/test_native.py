@@ -1,4 +1,4 @@
-"""The agent over a compiled program: what a controller writes is what packets meet."""
+"""The agent over a compiled program: packets meet the entries that a controller writes."""
 
 import random
 import time

@@ -69,7 +69,7 @@ def test_only_the_primary_sends_and_receives_packets(
         assert packet.payload == b"payload"
         values = [(each.metadata_id, each.value) for each in packet.metadata]
         assert values == [(1, b"\x01\x01"), (2, b"\x02"), (3, b"\x00")]
-        plane.packet_in(b"\x80")  # shorter than its header: dropped
+        plane.packet_in(b"\x80")  # the frame is shorter than its header: dropped
         plane.packet_in(b"\x00\x00")
         assert primary.next_message("packet").payload == b""
     assert plane.sent == []

@@ -153,7 +153,7 @@ def test_reconcile_keeps_the_forwarding_state(
     assert primary.set_pipeline("RECONCILE_AND_COMMIT", bigger, b"other", cookie=5) == "OK"
     assert plane.commits == 2
     after = plane.copy_state()
-    # Arrays were read and set again; the rest is as it was.
+    # Arrays were read and set again; everything else is unchanged.
     assert {name: after[name] for name in ("entries", "defaults", "multicast", "direct_meters")} == {
         name: before[name] for name in ("entries", "defaults", "multicast", "direct_meters")
     }
@@ -173,7 +173,7 @@ def test_reconcile_refuses_a_program_without_room_for_the_state(
 
 
 def _begun(primary: PlainController, plane: MemoryPlane, p4info: P4Info) -> Future[str]:
-    """Return a pipeline that the device builds until ``may_build`` is set; then its outcome."""
+    """Return the outcome of a push that the device builds until ``may_build`` is set."""
     plane.building.clear()
     plane.may_build.clear()
     build = ThreadPoolExecutor(1).submit(primary.set_pipeline, "VERIFY_AND_COMMIT", p4info)

@@ -1,6 +1,6 @@
-"""A device that has tables and replication and nothing else, as a vendor's driver may offer.
+"""A device that has only tables and replication, as a vendor's driver may offer.
 
-What it lacks is UNIMPLEMENTED, and everything else works, also across a change of pipeline.
+Missing facilities are UNIMPLEMENTED, and everything else works, also across a change of pipeline.
 """
 
 from typing import Any, NoReturn
@@ -17,7 +17,7 @@ def _refuse(*arguments: object) -> NoReturn:
     raise Unsupported("this test's device has tables only")
 
 
-_missing: Any = _refuse  # stands for methods of any type
+_missing: Any = _refuse  # this replaces methods of any type
 
 
 class PlainPlane(MemoryPlane):

@@ -1,4 +1,4 @@
-"""What bytes the agent takes as messages, and the classes that stand for them."""
+"""The bytes that the agent accepts as messages, and the classes of these messages."""
 
 import random
 import re
@@ -14,11 +14,11 @@ from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, PlainController
 
 STRUCT, MEMBERS, DATA, REGISTER_ENTRY, ENTITY, UPDATES = 5, 1, 3, 11, 2, 4
-"""Field numbers of P4Data, P4StructLike, RegisterEntry, Entity, Update and WriteRequest."""
+"""The field numbers of P4Data, P4StructLike, RegisterEntry, Entity, Update and WriteRequest."""
 
 
 def head(number: int, size: int) -> bytes:
-    """Return what stands before a nested message of ``size`` bytes."""
+    """Return the bytes before a nested message of ``size`` bytes."""
     length = bytearray()
     while size >= 0x80:
         length.append(size & 0x7F | 0x80)
@@ -27,12 +27,12 @@ def head(number: int, size: int) -> bytes:
 
 
 def field(number: int, value: bytes) -> bytes:
-    """Return a nested message's bytes in the one around it."""
+    """Return a nested message's bytes inside another message."""
     return head(number, len(value)) + value
 
 
 def nested(depth: int) -> bytes:
-    """Return a P4Data of ``depth`` structs in each other."""
+    """Return a P4Data of ``depth`` nested structs."""
     heads: list[bytes] = []
     size = 0
     for number in (MEMBERS, STRUCT) * depth:
@@ -68,7 +68,7 @@ def test_nesting_has_a_limit() -> None:
 
 @pytest.mark.parametrize("depth", [200, 10_000, 500_000])
 def test_deeply_nested_messages_are_refused(primary: PlainController, depth: int) -> None:
-    """As values in each other, and as groups, which no message here has."""
+    """The nesting is of values, or of groups, which no message here has."""
     groups = b"\x7b" * depth + b"\x7c" * depth
     reads = b"\x08\x01" + field(2, field(REGISTER_ENTRY, field(DATA, nested(depth))))
     for method, data in (

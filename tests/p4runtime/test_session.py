@@ -1,4 +1,4 @@
-"""The client session against the agent: what programs a device stands on it."""
+"""The client session against the agent, on which programs of devices depend."""
 
 import os
 import socket
@@ -165,7 +165,7 @@ def test_primary_and_backup(agent: AgentServer, session: Session) -> None:
 
 @contextmanager
 def _serving(stream: Callable[[Iterator[Any], Any], Iterator[Any]]) -> Iterator[str]:
-    """The address of a switch that has this stream, and nothing else."""
+    """Yield the address of a switch that has this stream, and nothing else."""
     handler = grpc.stream_stream_rpc_method_handler(
         stream,
         p4runtime_pb2.StreamMessageRequest.FromString,
@@ -183,7 +183,7 @@ def _serving(stream: Callable[[Iterator[Any], Any], Iterator[Any]]) -> Iterator[
 
 
 def _late_answers(requests: Iterator[Any], context: Any) -> Iterator[Any]:
-    """Informs a newcomer that it is primary, and before any later answer that there is no primary."""
+    """Tell a newcomer that it is primary, and before any later answer that there is no primary."""
     yield _told(code_pb2.OK, next(requests).arbitration.election_id)
     for request in requests:
         yield _told(code_pb2.NOT_FOUND, p4runtime_pb2.Uint128(low=2))
@@ -212,7 +212,7 @@ def test_close_returns_when_the_switch_ended_the_stream() -> None:
     released = 0
 
     def stream(requests: Iterator[Any], context: Any) -> Iterator[Any]:
-        """Makes everyone primary, and notes each stream that its controller ended and did not just cancel."""
+        """Make everyone primary, and count each stream that its controller ended and did not just cancel."""
         nonlocal released
         for request in requests:
             yield _told(code_pb2.OK, request.arbitration.election_id)

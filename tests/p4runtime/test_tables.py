@@ -1,4 +1,4 @@
-"""Table entries: P4Runtime §9.1, each rule with its code, and the state unchanged when it is broken."""
+"""Table entries: P4Runtime §9.1, each rule with its code; the state is unchanged when a rule is broken."""
 
 import pytest
 

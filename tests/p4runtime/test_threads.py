@@ -1,4 +1,4 @@
-"""The server's threads: as many as are needed, no more than allowed."""
+"""The server has as many threads as it needs, but no more than it may."""
 
 import threading
 

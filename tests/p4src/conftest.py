@@ -28,7 +28,7 @@ from tests.p4src.frames import (
 
 
 class Programmer:
-    """A program on a switch; adds entries by names, as the P4Info numbers them."""
+    """A program on a switch, to which entries are added by the P4Info's names."""
 
     def __init__(self, program: str, architecture: str = "v1model") -> None:
         defines = {"VITISNETP4": "1"} if architecture == "xsa" else {}
@@ -38,7 +38,7 @@ class Programmer:
         self.switch.commit(self.switch.prepare(compiled.p4info, compiled.device_config))
 
     def add(self, table: str, match: int | Lpm, action: str, *params: int, **named: int) -> None:
-        """Insert an entry into a table with one key field; of ``named`` parameters the others are 0."""
+        """Insert an entry into a table with one key field; ``named`` parameters that are missing are 0."""
         table_id = next(t.preamble.id for t in self._info.tables if t.preamble.alias == table)
         form = next(each for each in self._info.actions if each.preamble.alias == action)
         key: Key = (Exact(match) if isinstance(match, int) else match,)
@@ -47,14 +47,14 @@ class Programmer:
 
 
 def address(endpoint: Endpoint) -> int:
-    """An endpoint's IPv4 address as a table key."""
+    """Return an endpoint's IPv4 address as a table key."""
     return int(endpoint.ip)
 
 
 @pytest.fixture(scope="session")
 def vnp4_1() -> Iterator[NativeSwitch]:
-    """VNP4₁: member 3 of cluster 5, whose model has four segments from index 20 on, with a worker id and in
-    epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server;
+    """Provide VNP4₁: member 3 of cluster 5, whose model has four segments from index 20 on, with a worker id
+    and in epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server;
     two engines below, one with its address in cluster 5, and a worker of which only its place is known."""
     programmer = Programmer("vnp4_1")
     programmer.add("workers", address(WORKER), "assign", 5, 77, 20, 4, 3, 2, WORKER_PORT)
@@ -76,7 +76,7 @@ def vnp4_1() -> Iterator[NativeSwitch]:
 
 @pytest.fixture(scope="session")
 def vnp4_2() -> Iterator[NativeSwitch]:
-    """VNP4₂: cluster 5 is the worker and the neighbour; forwarding and bridging as usual."""
+    """Provide VNP4₂: cluster 5 is the worker and the neighbour; forwarding and bridging as usual."""
     programmer = Programmer("vnp4_2")
     programmer.add("cluster_multicast", 5, "multicast", 6)
     programmer.switch.set_multicast_group(6, [Replica(WORKER_PORT, 1), Replica(NEIGHBOUR_PORT, 2)])

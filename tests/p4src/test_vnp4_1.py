@@ -1,4 +1,4 @@
-"""VNP4₁, sentence by sentence (OLAF §4, §7): who sent this frame, and what is it?"""
+"""VNP4₁, sentence by sentence (OLAF §4, §7): the sender and the kind of each frame."""
 
 import itertools
 import zlib
@@ -55,19 +55,19 @@ REFUSALS = 0x02000003
 
 
 def to_queue(switch: NativeSwitch, frame: bytes, port: int = WORKER_PORT) -> tuple[dict[str, int], bytes]:
-    """The shim's fields and the frame behind them, after one frame went in and one came out."""
+    """Return the shim's fields and the frame behind them, after one frame went in and one came out."""
     [(out_port, out)] = switch.process(port, frame)
     assert out_port == QUEUE_PORT
     return unpack_header(layouts.TUSER, out), out[SHIM:]
 
 
 def counted(switch: NativeSwitch, reason: Refusal) -> int:
-    """Frames refused for this reason so far."""
+    """Return the frames refused for this reason so far."""
     return switch.direct_counter(REFUSALS, (Exact(reason),), 0).packets
 
 
 def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame | bytes, port: int | None = None) -> bool:
-    """Whether the frame, from its sender's port when no other is given, is dropped and counted under
+    """Return whether the frame, by default from its sender's port, is dropped and counted under
     ``reason``."""
     if isinstance(frame, OlafFrame):
         port = PORTS[frame.source] if port is None else port
@@ -77,7 +77,7 @@ def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame | bytes, por
 
 
 def kind_of(switch: NativeSwitch, frame: OlafFrame, port: int) -> FrameKind:
-    """What the frame is taken for at that port."""
+    """Return the kind that VNP4₁ gives the frame at that port."""
     return FrameKind(to_queue(switch, frame.encode(), port)[0]["kind"])
 
 
@@ -192,7 +192,7 @@ def test_the_rule_holds_at_every_port_and_link(
 
 
 def test_an_update_to_a_foreign_destination_is_refused(vnp4_1: NativeSwitch) -> None:
-    """From below too: what is merged with it would go where its header says."""
+    """This holds for updates from below, too: updates merged with one go where its header says."""
     for wrong in (replace(SERVER, mac=STRANGER.mac), replace(SERVER, port=41002)):
         frame = replace(make_update(), source=replace(WORKER, port=layouts.UDP_PORT), destination=wrong)
         assert refused(vnp4_1, Refusal.DESTINATION, frame, WORKER_PORT)
@@ -200,7 +200,7 @@ def test_an_update_to_a_foreign_destination_is_refused(vnp4_1: NativeSwitch) -> 
 
 
 def test_snap_hides_nothing(vnp4_1: NativeSwitch) -> None:
-    """Hosts may take what is in it for Ethernet II's; other frames with a length are none of the engine's."""
+    """Hosts may take its content for Ethernet II's; other frames with a length concern no engine."""
     frame = make_update().encode()
     for head in ("aaaa03000000", "aaaa030000f8"):
         payload = bytes.fromhex(head) + frame[12:]
@@ -216,7 +216,7 @@ def test_snap_hides_nothing(vnp4_1: NativeSwitch) -> None:
 
 @pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_what_is_under_a_tag_of_no_vlan_is_refused(vnp4_1: NativeSwitch, ether_type: int) -> None:
-    """A host takes such tags off; those of VLANs are not the engine's, whatever is under them."""
+    """A host removes such tags; tags of VLANs do not concern the engine, whatever is under them."""
     frame = make_update().encode()
     for tci in (0, 7 << 13, 1 << 12):
         tagged = frame[:12] + vlan_tag(ether_type, tci) + frame[12:]
@@ -237,7 +237,7 @@ def vlan_tag(ether_type: int, tci: int) -> bytes:
 def test_other_traffic_in_the_name_of_a_member_is_refused_too(
     vnp4_1: NativeSwitch, source: Endpoint, port: int
 ) -> None:
-    """Or an update in two fragments, or an ACK to another UDP port, would pass the engine by."""
+    """Otherwise an update in two fragments, or an ACK to another UDP port, would pass the engine by."""
     header = IP(src=str(source.ip), dst=str(STRANGER.ip))
     for frame in (
         PLAIN / header / UDP(dport=53),
@@ -270,7 +270,7 @@ def test_only_an_engine_below_may_count_others_in(vnp4_1: NativeSwitch) -> None:
 
 @pytest.mark.parametrize("make", [make_update, make_ack, make_result])
 def test_what_a_receiver_would_drop_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
-    """It would drop the sum with it."""
+    """The receiver would drop the sum with it."""
     port = PORTS[make().source]
     frame = make().encode()
     for length in (28, 0, len(frame) - IPV4 - 1, len(frame) - IPV4 + 1):

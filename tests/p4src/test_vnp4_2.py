@@ -26,7 +26,7 @@ STATUS = {"occupancy": 6, "active_clusters": 9, "slots": 8, "flags": 2}
 
 
 def from_queue(kind: FrameKind, frame: bytes, cluster: int = 5, src: int = 0, dst: int = 0) -> bytes:
-    """``frame`` with the shim that OlafQueue puts in front of it."""
+    """Return ``frame`` behind the shim of OlafQueue."""
     values = {
         "size": len(frame),
         "src": src,
@@ -46,7 +46,7 @@ def from_queue(kind: FrameKind, frame: bytes, cluster: int = 5, src: int = 0, ds
     [
         ({"slots": 4, "active_clusters": 2}, "ours"),  # 2 against 8/9 slots an active index
         ({"slots": 4, "active_clusters": 5}, "theirs"),  # 4/5
-        ({"slots": 8, "active_clusters": 9}, "theirs"),  # as tight: the first stays
+        ({"slots": 8, "active_clusters": 9}, "theirs"),  # equally tight: the first stays
         ({"slots": 4, "active_clusters": 0}, "ours"),  # nothing is active there
     ],
 )

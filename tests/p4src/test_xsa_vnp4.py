@@ -1,7 +1,7 @@
 """The XSA forms of VNP4₁ and VNP4₂ against their v1model forms, frame for frame.
 
-The v1model forms carry in a shim, packet-in and packet-out headers what is user metadata in the XSA forms,
-and replicate, which is the box's work next to the XSA ones.
+The v1model forms carry the XSA forms' user metadata in a shim, packet-in and packet-out headers, and they
+replicate, which is the box's work next to the XSA forms.
 """
 
 import zlib
@@ -36,7 +36,7 @@ from tests.p4src.frames import (
 
 DROP_PORT = 511
 CLUSTERS = {5: 6, 9: 7}
-"""Cluster and the multicast group of its members."""
+"""Each cluster and the multicast group of its members."""
 FLOOD_GROUP = 100
 GROUPS = {
     6: (WORKER_PORT, NEIGHBOUR_PORT),
@@ -53,13 +53,13 @@ class Pair:
         self.v1model, self.xsa = (form.switch for form in self._forms)
 
     def add(self, table: str, match: int | Lpm, action: str, **params: int) -> None:
-        """An entry in a table with one key field; parameters that are not given are 0."""
+        """Add an entry to a table with one key field; missing parameters are 0."""
         for form in self._forms:
             form.add(table, match, action, **params)
 
 
 def five_tuple_crc(given: int) -> int:
-    """The CRC-32 next to VNP4₁, of 104 bits."""
+    """Return the CRC-32 next to VNP4₁, of 104 bits."""
     return zlib.crc32(given.to_bytes(13, "big"))
 
 
@@ -96,7 +96,7 @@ def vnp4_2() -> Pair:
 
 
 def check_crossing(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
-    """Process a frame by both forms of VNP4₁ and compare; the user metadata."""
+    """Process a frame by both forms of VNP4₁, compare, and return the user metadata."""
     given = {"src": port, "size": len(frame)}
     packet_out = b""
     if port == CPU_PORT:
@@ -119,7 +119,7 @@ def check_crossing(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
 
 
 def check_leaving(pair: Pair, shim: Mapping[str, int], frame: bytes) -> dict[str, int]:
-    """Process a frame from the queue by both forms of VNP4₂ and compare; the user metadata."""
+    """Process a frame from the queue by both forms of VNP4₂, compare, and return the user metadata."""
     out, metadata = pair.xsa.process_with_metadata(frame, shim)
     ports: list[int] = []
     if out is not None and metadata["group"]:
@@ -151,7 +151,7 @@ _HEADERS = layouts.GRADIENT_OFFSET + 8
 
 @st.composite
 def frames(draw: st.DrawFn) -> bytes:
-    """Random bytes, or a frame of Olaf's with some bytes of its headers changed, cut off or added."""
+    """Draw random bytes, or a frame of Olaf's with some bytes of its headers changed, cut off or added."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.binary(max_size=120))
     frame = draw(st.sampled_from(_BASES))
@@ -167,7 +167,7 @@ def frames(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def shims(draw: st.DrawFn) -> dict[str, int]:
-    """Any tuser; often of a known kind, cluster and port."""
+    """Draw any tuser, often of a known kind, cluster and port."""
     usual = {
         "kind": st.sampled_from(list(FrameKind)),
         "cluster": st.sampled_from([0, *CLUSTERS]),

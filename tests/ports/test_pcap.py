@@ -1,4 +1,4 @@
-"""pcap files grow record by record, and are read while they do."""
+"""pcap files grow record by record, and are read while they grow."""
 
 import struct
 from contextlib import closing

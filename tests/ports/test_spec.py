@@ -1,4 +1,4 @@
-"""Ports on a command line: what is understood, and every problem in the rest at once."""
+"""Ports on a command line: the permitted forms, and all problems of other texts at once."""
 
 import pytest
 

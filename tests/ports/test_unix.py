@@ -1,4 +1,4 @@
-"""UNIX sockets work at any path, and a dead process's socket does not stand in the way."""
+"""UNIX sockets work at any path, and a dead process's socket is replaced."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A whole session of finsy; arguments are ADDRESS P4INFO CONFIG DEVICE. Prints "done" at the end."""
+"""A whole session of finsy; arguments are ADDRESS P4INFO CONFIG DEVICE. It prints "done" at the end."""
 
 import asyncio
 import sys
@@ -75,7 +75,7 @@ async def main(address: str, p4info: str, config: str, device: str) -> None:
 
 
 async def send_and_receive(primary: Any, **metadata: int) -> None:
-    """A packet-out, which the data plane sends back."""
+    """Send a packet-out, and check that the data plane sends it back."""
     packets = primary.read_packets()
     waiting = asyncio.ensure_future(anext(packets))
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""A session of p4runtime-shell; arguments are ADDRESS P4INFO CONFIG DEVICE. Prints "done" at the end."""
+"""A session of p4runtime-shell; arguments are ADDRESS P4INFO CONFIG DEVICE. It prints "done" at the end."""
 
 import os
 import sys
@@ -85,7 +85,7 @@ def main(address: str, p4info: str, config: str, device: str) -> None:
 
 
 def selector_and_meters() -> None:
-    """What a program in hardware does not have."""
+    """Write and read what a program in hardware does not have."""
     print("selector, meters, clone session")
     member = sh.ActionProfileMember("ingress.selector")(member_id=1, action="ingress.forward")
     member.action["port"], member.action["label"] = "1", "1"
@@ -108,7 +108,7 @@ def selector_and_meters() -> None:
 
 
 def send_and_receive(**metadata: str) -> None:
-    """A packet-out, which the data plane sends back."""
+    """Send a packet-out, and check that the data plane sends it back."""
     packets = sh.PacketIn()
     sh.PacketOut(b"hello", **metadata).send()
     arrived: list[Any] = []
@@ -160,7 +160,7 @@ def labels_of(table: str, is_default: bool = False) -> list[int]:
 
 
 def run_session(main: Callable[..., None]) -> None:
-    """The session with the command line's arguments."""
+    """Run the session with the command line's arguments."""
     try:
         main(*sys.argv[1:])
     except (Exception, SystemExit) as error:
