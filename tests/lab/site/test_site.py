@@ -76,13 +76,13 @@ def test_every_call_and_field_of_the_daemon_is_on_its_page() -> None:
     schema = olaf_pb2.DESCRIPTOR
     for service in schema.services_by_name.values():
         for call in service.methods:
-            row = re.search(rf"^\| `{call.name}` \| .* \| (.*) \|$", page, re.MULTILINE)
-            assert row and row[1], f"{call.name} says in no comment what it does"
+            line = rf"^  rpc {call.name}\(.*\);  // \S.*$"
+            assert re.search(line, page, re.MULTILINE), f"{call.name} says in no comment what it does"
     for name, message in schema.message_types_by_name.items():
-        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        assert section, name
+        assert f"\nmessage {name} {{" in page, name
+        section = page.partition(f"\nmessage {name} {{\n")[2].partition("\n}")[0]
         for field in message.fields:
-            assert f"{field.name}` | {field.number} |" in section, f"{name}.{field.name}"
+            assert f" {field.name} = {field.number};" in section, f"{name}.{field.name}"
 
 
 def test_the_tables_of_both_devices_are_on_their_page() -> None:
