@@ -20,27 +20,26 @@ def command(
     ),
     interval: str = option("30s", "Time between two versions.", metavar="TIME"),
     mtu: int = option(1500, "Bytes of a packet.", least=576, most=65535),
-    encode: float = option(
-        1.4, "GB of weights a second that the publisher's core encodes.", least=0, above=True
+    speed: float = option(
+        1.0, "How fast a core is, times that on which the codecs were measured.", least=0, above=True
     ),
-    decode: float = option(2.6, "GB of weights a second that a player's core decodes.", least=0, above=True),
 ) -> VerbReport:
     """Predict what weights as multicast deltas would save.
 
     Bytes that the trainer sends for a version, and seconds until all players have it, beside full copies,
     XOR with zstd, and indices with values; which way is the fastest, and the rate of the link below which
-    deltas are, by players. Speeds are of `olaflab bench weights --codecs`.
+    deltas are, by players. Codecs are as `olaflab bench weights --codecs` measures them.
 
     \b
       olaflab deltas --parameters 8e9 --players 16 --rate 10Gb/s
     """
     with importing("the model"):
         from olaflab.weights.saving import Case, compare_ways, find_limits, give_advice
-    speed = numbers.read_quantity("--rate", rate, quantities.rate(1, _FASTEST))
-    if speed is None:
+    link = numbers.read_quantity("--rate", rate, quantities.rate(1, _FASTEST))
+    if link is None:
         raise BadInput(Problem("a link without a limit needs no deltas", "--rate", "give its rate"))
     seconds = numbers.read_quantity("--interval", interval, quantities.duration(1, numbers.LONGEST)) / 1e9
-    case = Case(int(parameters), changed, players, speed, seconds, mtu, encode * 1e9, decode * 1e9)
+    case = Case(int(parameters), changed, players, link, seconds, mtu, speed)
     ways = compare_ways(case)
     rows = [
         (name, f"{way.sent / 1e9:.4g}", f"{way.wire:.3g}", f"{way.seconds:.3g}") for name, way in ways.items()

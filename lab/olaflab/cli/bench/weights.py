@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from olaflab.papers.summary import Estimate
     from olaflab.weights.plan import Plan, WeightsOutcome
 
-_SHARES = (0.014, 0.043, 0.1, 0.5)
 _COUNTS = (2, 8, 32, 128, 256, 1024)
 
 
@@ -37,7 +36,7 @@ def command(
     ),
     disturbed: bool = option(False, "Measure publish() instead, with and without a slow and a dead player."),
     beside: bool = option(False, "Send each version by other ways, too, over this machine's loopback."),
-    codecs: bool = option(False, "Measure the codecs on --values instead; needs no engine."),
+    codecs: bool = option(False, "Measure the codecs on --values by learning rate instead; needs no engine."),
 ) -> VerbReport:
     """Publish weights to players, and compare every bit adopted.
 
@@ -112,13 +111,20 @@ def _compare_ways(plan: "Plan") -> VerbReport:
 def _measure_codecs(plan: "Plan") -> VerbReport:
     from olaflab.weights.codecs import measure_codecs
 
-    costs = measure_codecs(plan.values, _SHARES, plan.seed)
-    heads = ("changed", "codec", "bytes per changed value", "encode, GB/s", "decode and apply, GB/s")
+    costs = measure_codecs(plan.values, plan.seed)
+    heads = ("rate", "changed", "codec", "bytes per changed value", "encode, GB/s", "decode and apply, GB/s")
     rows = [
-        (f"{c.share:.1%}", c.codec, f"{c.bytes_each:.2f}", f"{c.encode:.2f}", f"{c.decode:.2f}")
+        (
+            f"{c.rate:g}",
+            f"{c.share:.1%}",
+            c.codec,
+            f"{c.bytes_each:.2f}",
+            f"{c.encode:.3f}",
+            f"{c.decode:.3f}",
+        )
         for c in costs
     ]
-    title = f"codecs on {plan.values} values of 16 bits, one core"
+    title = f"codecs on {plan.values} bf16 weights N(0, 0.05) after a step N(0, rate), one core"
     return VerbReport([asdict(cost) for cost in costs], [TextTable(title, heads, rows)])
 
 
