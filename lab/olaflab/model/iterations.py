@@ -16,8 +16,6 @@ from olafctl.wire.geometry import ADDER_LATENCY, BEATS, MEMBERS, SLOTS, segment_
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.model import library
-from olaflab.model import library as arrays
-from olaflab.model.library import PS
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _STALENESS = 64
@@ -158,16 +156,16 @@ def simulate_job(job: IterationJob) -> Course:
         slots=job.network.slots,
         quota=job.network.quota,
         seed=job.seed,
-        cycle=arrays.CYCLE_PS,
-        merge_cycles=ADDER_LATENCY.default + arrays.MERGE_CYCLES,
-        delay=round(job.network.delay * PS),
+        cycle=library.CYCLE_PS,
+        merge_cycles=ADDER_LATENCY.default + library.MERGE_CYCLES,
+        delay=round(job.network.delay * library.PS),
         link_ps_per_byte=8e12 / job.network.rate,
         trunk_ps_per_byte=8e12 / job.network.trunk,
-        message_ps=job.software.message * PS,
-        frame_ps=job.software.frame * PS,
-        byte_ps=job.software.byte * PS,
-        compute=round(job.compute * PS),
-        jitter=round(job.compute * job.jitter * PS),
+        message_ps=job.software.message * library.PS,
+        frame_ps=job.software.frame * library.PS,
+        byte_ps=job.software.byte * library.PS,
+        compute=round(job.compute * library.PS),
+        jitter=round(job.compute * job.jitter * library.PS),
     ).items():
         given[name] = value
     sizes = np.array(job.messages, np.uint32)
@@ -185,7 +183,7 @@ def simulate_job(job: IterationJob) -> Course:
         staleness = np.zeros(_STALENESS, np.uint64)
         native.olaf_training_staleness(training, staleness.ctypes.data)
         return Course(
-            updates / PS,
+            updates / library.PS,
             staleness.astype(np.int64),
             int(native.olaf_training_discarded(training)),
             int(native.olaf_training_events(training)),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from olaflab.fairness import jain_index
 from olaflab.model import library
-from olaflab.model import library as arrays
 from olaflab.model.scenario import MAX_TIME, Scenario
 from olafswitch.errors import BadInput, OlafError, Problem
 
@@ -144,7 +143,7 @@ def run_simulation(
             )
         )
     native = library.load_library()
-    world = arrays.world_array(scenario, duration, warm_up)
+    world = library.world_array(scenario, duration, warm_up)
     world["record"], world["initial"], world["goal"] = record, initial, goal
     world["senders"] = len(scenario.senders) if each_worker else 0
     with _open_simulation(scenario, world) as simulation:
@@ -162,7 +161,7 @@ def run_simulation(
             },
             under_way=int(native.olaf_simulation_under_way(simulation)),
             events=int(native.olaf_simulation_events(simulation)),
-            receptions=_read_receptions(native, simulation, arrays.index_owners(scenario))
+            receptions=_read_receptions(native, simulation, library.index_owners(scenario))
             if record
             else None,
             workers=_worker_results(native, simulation, scenario) if each_worker else (),
@@ -175,11 +174,11 @@ def run_simulation(
 def _open_simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
     native = library.load_library()
     engines, settings, sources = (
-        arrays.engine_array(scenario),
-        arrays.settings_array(scenario),
-        arrays.source_array(scenario),
+        library.engine_array(scenario),
+        library.settings_array(scenario),
+        library.source_array(scenario),
     )
-    arrivals, owners = arrays.arrival_array(scenario), arrays.index_owners(scenario)
+    arrivals, owners = library.arrival_array(scenario), library.index_owners(scenario)
     world["owners"], world["indices"] = owners.ctypes.data, len(owners)
     simulation = native.olaf_simulation_new(
         world.ctypes.data,
@@ -209,9 +208,9 @@ def _cluster_result(index: int, row: Any) -> ClusterResult:
         lost=int(row["lost"]),
         held=int(row["held"]),
         acknowledged=int(row["acknowledged"]),
-        average_age=float(row["area"]) / observed / arrays.PS if observed else None,
-        mean_peak=float(row["peaks"]) / peaks / arrays.PS if peaks else None,
-        highest_peak=int(row["highest_peak"]) / arrays.PS if peaks else None,
+        average_age=float(row["area"]) / observed / library.PS if observed else None,
+        mean_peak=float(row["peaks"]) / peaks / library.PS if peaks else None,
+        highest_peak=int(row["highest_peak"]) / library.PS if peaks else None,
     )
 
 
@@ -238,8 +237,8 @@ def _worker_results(native: ctypes.CDLL, simulation: int, scenario: Scenario) ->
             cluster=cluster,
             worker=worker,
             delivered=int(row["delivered"]),
-            average_age=float(row["area"]) / int(row["observed"]) / arrays.PS if row["observed"] else None,
-            reached=None if row["reached"] < 0 else int(row["reached"]) // arrays.PS,
+            average_age=float(row["area"]) / int(row["observed"]) / library.PS if row["observed"] else None,
+            reached=None if row["reached"] < 0 else int(row["reached"]) // library.PS,
         )
         for (cluster, worker), row in zip(senders, rows, strict=True)
     )

@@ -16,7 +16,6 @@ from olafctl import plotting
 from olafctl.verify import aom
 from olaflab import fairness, pictures
 from olaflab.model import library, run, scenario
-from olaflab.model import library as arrays
 from olaflab.papers.figure import Effort, Figure, FigureCost, FigureTable, Points, Section
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem
@@ -187,5 +186,5 @@ def run_cached(figure: Figure, effort: Effort) -> Points:
 
 def _simulator_files() -> Sequence[Path]:
     """Return the files that decide what a scenario's run measures."""
-    python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario, aom, fairness)]
+    python = [Path(module.__file__ or "") for module in (library, run, scenario, aom, fairness)]
     return [*python, *sorted(library.NATIVE.iterdir()), *library.RULES]

@@ -50,7 +50,7 @@ def build_site(into: Path) -> Path:
 
 
 def check_site() -> None:
-    """Follow every link without writing the site, in half the time. Raises as :func:`build`."""
+    """Follow every link without writing the site, in half the time. Raises as :func:`build_site`."""
     with tempfile.TemporaryDirectory() as nowhere:
         _run_sphinx("dummy", Path(nowhere))
 
