@@ -2,12 +2,12 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
+
+#include "fifo.h"
 
 namespace olaf {
 
@@ -40,7 +40,11 @@ class Activity {
 
     // No longer counts an index; when it sent, or kSilent.
     std::int64_t Forget(std::uint32_t index) {
-        std::erase_if(looks_, [index](const Look &look) { return look.index == index; });
+        for (std::size_t left = looks_.size(); left; --left) {
+            const Look look = looks_.front();
+            looks_.pop_front();
+            if (look.index != index) looks_.push_back(look);
+        }
         return std::exchange(sent_at_[index], kSilent);
     }
 
@@ -69,13 +73,15 @@ class Activity {
 
     // Looks stay in order of time, so that the first one is the next that can end.
     void Insert(const Look &look) {
-        const auto later = [](const Look &one, const Look &other) { return one.end < other.end; };
-        looks_.insert(std::upper_bound(looks_.begin(), looks_.end(), look, later), look);
+        std::size_t at = looks_.size();
+        looks_.push();
+        for (; at && looks_[at - 1].end > look.end; --at) looks_[at] = looks_[at - 1];
+        looks_[at] = look;
     }
 
     std::int64_t window_, turns_;
     std::vector<std::int64_t> sent_at_;
-    std::deque<Look> looks_;  // one an active index
+    Fifo<Look> looks_;  // one an active index
 };
 
 }  // namespace olaf

@@ -75,8 +75,8 @@ class Combiner {
 
     // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over
     // when the update needs one, or null.
-    Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
-                   Buffer *own) {
+    OLAF_INLINE Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame,
+                               std::size_t length, Buffer *own) {
         Held &update = timed.queue.Arriving();
         Count(OLAF_REGISTER_IN_UPDATES);
         if (const auto fault = Read(user, frame, length, &update)) {

@@ -12,35 +12,38 @@ template <typename Value> class Fifo {
   public:
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
-    Value &operator[](std::size_t at) { return values_[(first_ + at) & (room_ - 1)]; }
-    const Value &operator[](std::size_t at) const { return values_[(first_ + at) & (room_ - 1)]; }
-    Value &front() { return (*this)[0]; }
-    const Value &front() const { return (*this)[0]; }
-    Value &back() { return (*this)[size_ - 1]; }
-    const Value &back() const { return (*this)[size_ - 1]; }
+    Value &operator[](std::size_t at) { return *Wrap(first_ + at); }
+    Value &front() { return *first_; }
+    const Value &front() const { return *first_; }
+    Value &back() { return *Wrap(first_ + size_ - 1); }
     // One more, whose value is any.
     Value &push() {
         if (size_ == room_) Grow();
-        return (*this)[size_++];
+        return *Wrap(first_ + size_++);
     }
     Value &push_back(const Value &value) { return push() = value; }
     void pop_front() {
-        ++first_;
+        first_ = Wrap(first_ + 1);
         --size_;
     }
+    void clear() { size_ = 0; }
 
   private:
+    Value *Wrap(Value *place) const { return place < end_ ? place : place - room_; }
+
     void Grow() {
         const std::size_t room = room_ ? 2 * room_ : 16;
         auto values = std::make_unique<Value[]>(room);
         for (std::size_t at = 0; at < size_; ++at) values[at] = (*this)[at];
         values_ = std::move(values);
         room_ = room;
-        first_ = 0;
+        first_ = values_.get();
+        end_ = first_ + room;
     }
 
     std::unique_ptr<Value[]> values_;
-    std::size_t room_ = 0, first_ = 0, size_ = 0;
+    Value *first_ = nullptr, *end_ = nullptr;
+    std::size_t room_ = 0, size_ = 0;
 };
 
 }  // namespace olaf

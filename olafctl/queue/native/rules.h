@@ -129,6 +129,9 @@ template <typename Update> class BasicQueue {
         return {rounds.finished(), rounds.round(), rounds.members()};
     }
 
+    // Whether the update decided last is added to a sum.
+    bool sums() const { return sums_; }
+
     // The update that one of `index` would be combined with, or nullptr.
     const Update *Waiting(std::uint32_t index) const {
         if (Sums(index)) return Accumulates(index) ? &rounds_[index].sum.update : nullptr;
@@ -142,6 +145,7 @@ template <typename Update> class BasicQueue {
     // `closing` slots become free at this very instant, too late for it.
     Disposition Decide(const Update &update, std::size_t closing) {
         const Setting &setting = settings_.at(update.index);
+        sums_ = Sums(update.index);
         if (&update != &arriving_.update) arriving_.update = update;
         arriving_.reward = Reward(update.reward, setting.threshold);
         arriving_.replaceable = update.aggregated == 0;
@@ -156,7 +160,7 @@ template <typename Update> class BasicQueue {
         if (weighs_) arriving_.update.Weigh();
         disposition_ = setting.halted                               ? Disposition::kDroppedHalted
                        : weighs_ && staleness > setting.stale_bound ? Disposition::kDroppedStale
-                       : Sums(update.index)                         ? OfSum(closing)
+                       : sums_                                      ? OfSum(closing)
                                                                     : OfLine(setting, closing);
         return disposition_;
     }
@@ -462,7 +466,7 @@ template <typename Update> class BasicQueue {
     Entry arriving_{};
     std::size_t place_ = kNone;  // where the arriving update is in line, or what it joins
     Disposition disposition_ = Disposition::kCount;
-    bool leaving_ = false, released_ = false, after_locked_ = false, weighs_ = false;
+    bool sums_ = false, leaving_ = false, released_ = false, after_locked_ = false, weighs_ = false;
     std::uint32_t shift_ = 0;
 };
 

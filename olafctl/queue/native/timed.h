@@ -10,6 +10,9 @@
 #include "fifo.h"
 #include "rules.h"
 
+// Part of what happens to each frame: a call costs as much as it does.
+#define OLAF_INLINE __attribute__((always_inline)) inline
+
 namespace olaf {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
@@ -43,11 +46,11 @@ template <typename Update> class TimedQueue {
         return std::max(decided, now);
     }
 
-    Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
+    OLAF_INLINE Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
         now = OnClock(now);
         Release(now);
         const Disposition disposition = queue.Offer(update, freed_at_ == now, displaced);
-        if (queue.Sums(update.index)) {
+        if (queue.sums()) {
             Contribute(now, update, disposition);
             return disposition;
         }

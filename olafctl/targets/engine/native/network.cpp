@@ -25,7 +25,7 @@ void Network::set_switch(unsigned device, Switch program) {
     if (has(device / 2)) twins_[device / 2]->set_switch(device % 2, program);
 }
 
-bool Network::send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
+inline bool Network::send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
     if (place_at_[port] != place) return false;
     Cable *cable = cables.from(port);
     if (cable == nullptr) return engine_.send(port, frame, length, lane_);
@@ -40,7 +40,7 @@ void Network::arrived(unsigned port, const uint8_t *frame, size_t length, uint64
 }
 
 // What is of a cluster goes to its shard, everything else through the queue of the shard where it came in.
-bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
+inline bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
     if (shards_ && length > OLAF_SHIM_BYTES) {
         olaf_tuser user;
         olaf_shim_read(&user, frame);

@@ -33,20 +33,6 @@ QueueStage::QueueStage(const std::string &library) : library_(library), queue_(l
 
 QueueStage::~QueueStage() { library_.destroy(queue_); }
 
-bool QueueStage::offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
-    if (length <= OLAF_SHIM_BYTES) return false;
-    olaf_tuser tuser;
-    olaf_shim_read(&tuser, frame);
-    library_.offer(queue_, &tuser, frame + OLAF_SHIM_BYTES, length - OLAF_SHIM_BYTES, cycle);
-    return true;
-}
-
-bool QueueStage::offer_now(const uint8_t *frame, size_t length, uint64_t now) {
-    catch_up(now);
-    busy_ = true;
-    return offer_at(frame, length, cycle());
-}
-
 void QueueStage::catch_up(uint64_t now) {
     if (busy_) return;
     uint64_t wall = (now - origin_) / NS_PER_CYCLE;

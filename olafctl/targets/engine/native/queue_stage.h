@@ -53,7 +53,11 @@ class QueueStage {
 
     // Wall clock. A queue that has something to do keeps to it as well as this machine can; an idle one
     // catches up when it is next wanted.
-    bool offer_now(const uint8_t *frame, size_t length, uint64_t now);
+    bool offer_now(const uint8_t *frame, size_t length, uint64_t now) {
+        if (!busy_) catch_up(now);
+        busy_ = true;
+        return offer_at(frame, length, cycle());
+    }
     template <typename Leave> uint64_t advance(uint64_t now, const Leave &leave) {
         if (!busy_) return UINT64_MAX;
         uint64_t wall = (now - origin_) / NS_PER_CYCLE;
@@ -76,7 +80,13 @@ class QueueStage {
     void catch_up(uint64_t now);
 
     // Virtual time.
-    bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle);
+    bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
+        if (length <= OLAF_SHIM_BYTES) return false;
+        olaf_tuser tuser;
+        olaf_shim_read(&tuser, frame);
+        library_.offer(queue_, &tuser, frame + OLAF_SHIM_BYTES, length - OLAF_SHIM_BYTES, cycle);
+        return true;
+    }
     template <typename Leave> void run_until(uint64_t cycle, const Leave &leave) {
         library_.run(queue_, cycle);
         take_all(leave);

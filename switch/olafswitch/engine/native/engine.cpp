@@ -61,8 +61,8 @@ struct Engine::Lane {
     std::thread thread;
     std::atomic<uint64_t> wait{NEVER};
     std::atomic<bool> asleep{false};    // or about to be
-    std::vector<Attached *> unflushed;  // ports by which it sent
-    Attached *last = nullptr;           // of these
+    std::vector<Attached *> ports;      // by number: the queue by which it sends
+    std::vector<Attached *> unflushed;  // of these, by which it sent
     uint64_t arrived = 0;               // when the port whose turn it is was looked at
     std::array<epoll_event, EVENTS> events;
     int happened = 0;  // of these
@@ -124,6 +124,10 @@ void Engine::add_port(unsigned number, std::vector<std::unique_ptr<Port>> queues
     for (auto &queue : queues)
         attached.push_back(
             std::make_unique<Attached>(*lanes_.at(attached.size()), number, std::move(queue), shared));
+    for (auto &lane : lanes_) {
+        lane->ports.resize(std::max(lane->ports.size(), size_t(number) + 1));
+        lane->ports[number] = attached[lane->number % attached.size()].get();
+    }
     watch_all();
 }
 
@@ -134,7 +138,7 @@ void Engine::remove_port(unsigned number) {
     if (found == ports_.end()) return;
     for (auto &lane : lanes_) {
         flush(lane->number);
-        lane->last = nullptr;
+        lane->ports[number] = nullptr;
     }
     for (auto &attached : found->second) {
         epoll_ctl(attached->lane.epoll, EPOLL_CTL_DEL, attached->port->fd(), nullptr);
@@ -209,12 +213,8 @@ void Engine::set_exclusive(bool exclusive) {
 
 bool Engine::send(unsigned port, const uint8_t *frame, size_t length, unsigned lane) {
     Lane &sender = *lanes_[lane];
-    Attached *attached = sender.last;
-    if (attached == nullptr || attached->number != port) {
-        auto found = ports_.find(port);
-        if (found == ports_.end()) return false;
-        attached = sender.last = found->second[lane % found->second.size()].get();
-    }
+    Attached *attached = port < sender.ports.size() ? sender.ports[port] : nullptr;
+    if (attached == nullptr) return false;
     if (attached->shared) {
         auto turn = attached->turn();
         attached->port->send(frame, length);
