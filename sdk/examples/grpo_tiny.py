@@ -143,10 +143,10 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
         for one in crew:
             one.start()
         version = publisher.publish()
-        _next(samples, crew)  # until players are there
+        waiting = [_next(samples, crew)]  # so players are there
         began = time.perf_counter()
         while len(curve) < steps:
-            made, *arrays = _next(samples, crew)
+            made, *arrays = waiting.pop() if waiting else _next(samples, crew)
             rows, behaviour = map(torch.from_numpy, arrays)
             age = version - made
             if age > (0 if way == "synchronous" else max_lag):

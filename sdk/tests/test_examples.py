@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -157,3 +159,20 @@ def test_agents_of_one_script_train_in_a_cluster_each(shares: list[str]) -> None
         script.kill()
         script.wait()
         server.close()
+
+
+def test_one_player_in_step_repeats_from_its_seed() -> None:
+    pytest.importorskip("torch")
+    options = ("--players", "1", "--way", "synchronous", "--steps", "3", "--json")
+    scripts = [run_example("grpo_tiny.py", *options) for _ in range(2)]
+    try:
+        reports = [json.loads(each.communicate(timeout=300)[0]) for each in scripts]
+        first, again = (each["reward"] for each in reports)
+        assert first == again and len(set(first)) == 3
+        assert all(each["staleness"] == {"0": 3} and not each["refused"] for each in reports)
+        assert max(reports[0]["trivial"].values()) == pytest.approx(0.2)
+    finally:
+        for each in scripts:
+            if each.poll() is None:
+                each.send_signal(signal.SIGINT)  # it ends its players
+            each.wait()
