@@ -8,7 +8,7 @@ are worth there, and the equal terms what Olaf adds to all that needs no device.
 
 import hashlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ import numpy as np
 import olaf
 from olaf.elastic import Admission, Carried, Learners, Ledger
 from olaf.policies import Asynchronous, PolicyMaker, Stellaris
+from olaf.server import ServerCounters
 from olaf.transport.virtual import VirtualNetwork
 from olaf.worker import TransmissionControl
 
@@ -98,19 +99,21 @@ class Setting:
 
     system: str
     learners: int
-    """Most learners that there may be."""
+    """Most learners that there may be, over all clusters."""
     output: float
     """Share that the output carries of what they send when all are busy; infinite without a limit."""
     seconds: float
     """Virtual."""
     auto: bool = False
-    """Whether as many learn as the network carries."""
+    """Whether as many learn as the network carries: those of one cluster."""
     step: float = 1.0
     """The learning rate in units of RATE."""
     pace: float = 1.0
     """What a worker that adds up uses of its share of the output."""
     parts: int = 10
     """Parts of the time, each with its mean return."""
+    clusters: int = 1
+    """Clusters of as many learners each, and each with a model of its own."""
 
     @property
     def rate(self) -> int | None:
@@ -126,7 +129,8 @@ class OutputRun:
     """The outcome of one training."""
 
     returns: list[float]
-    """Mean return of the episodes that ended in each part of the time; of the part before where none did."""
+    """Mean return of the episodes that ended in each part of the time, or of the part before where none did;
+    of several clusters the mean of theirs."""
     gradients: int
     frames: int
     """Learners' frames that arrived at the server."""
@@ -178,17 +182,19 @@ class Pacing(TransmissionControl):
         return True
 
 
-def make_testbed(learners: int, target: str = "twin") -> Testbed:
-    """Make a testbed of one cluster with a member for each learner."""
+def make_testbed(learners: int, target: str = "twin", clusters: int = 1, slots: int | None = None) -> Testbed:
+    """Make a testbed of clusters with ``learners`` members in all, before ``slots``, by default SLOTS."""
     text = f"""
 name: bench-learners
 target: {target}
-engine: {{indices: 8, slots: {SLOTS}, beats: 22, staleness_root: {_ROOT:.0f}, active_window: 1 s}}
+engine: {{indices: 8, slots: {slots or SLOTS}, beats: 22, staleness_root: {_ROOT:.0f}, active_window: 1 s}}
 ports:
   - {{number: 1, name: ps, transport: unix}}
   - {{number: 2, name: tor, transport: unix}}
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters: [{{count: 1, workers: {learners}, name: learner, port: 2, ip: 10.0.1.1, values: {VALUES}}}]
+clusters:
+  - {{count: {clusters}, workers: {learners // clusters}, values: {VALUES},
+      name: learner, port: 2, ip: 10.0.1.1}}
 """
     return load_testbed(Path("bench-learners.yaml"), text)
 
@@ -240,32 +246,32 @@ class _OutputTraining:
     ) -> None:
         self._network = VirtualNetwork(EngineMedium(engine, bed))
         self._setting = setting
-        (cluster,) = bed.clusters
         listen = address_of(bed.parameter_servers[0])
         where = f"{listen[0]}:{listen[1]}"
-        self._cluster = cluster.name
+        self._clusters = [each.name for each in bed.clusters]
         self._server = parameter_server(
             bed, where, system.make_policy(setting), port=self._network.port(listen)
         )
         self._random = np.random.default_rng((seed, 1))
-        first = PoleNetwork(3, HIDDEN).begin(self._random).astype(np.float32)
-        self._weights = [first.copy() for _ in cluster.workers]
+        self._weights: list[Any] = []
         """The weights that each member has."""
-        self._ends = [
-            olaf.Worker(where, VALUES, segments=cluster.segments, epoch=cluster.epoch, seed=number,
-                        control=system.control, port=self._network.port(address_of(worker)))
-            for number, worker in enumerate(cluster.workers)
-        ]  # fmt: skip
-        for end in self._ends:
+        self._ends: list[olaf.Worker] = []
+        for number, (cluster, worker) in enumerate((each, w) for each in bed.clusters for w in each.workers):
+            if worker is cluster.workers[0]:
+                first = PoleNetwork(3, HIDDEN).begin(self._random).astype(np.float32)
+            port = self._network.port(address_of(worker))
+            end = olaf.Worker(where, VALUES, segments=cluster.segments, epoch=cluster.epoch, seed=number,
+                              control=system.control, port=port)  # fmt: skip
             end.begin(first)
+            self._ends.append(end)
+            self._weights.append(first.copy())
         self._adding = system.adding
-        self._rows = deque(
-            ActorCritic(1000 * seed + number, HIDDEN) for number, _ in enumerate(cluster.workers)
-        )
-        """Environments whose rows no learner has."""
-        self._returns: list[list[float]] = [[] for _ in range(setting.parts)]
+        self._rows = deque(ActorCritic(1000 * seed + number, HIDDEN) for number, _ in enumerate(self._ends))
+        """Environments whose rows no learner has; where all may learn, each learner takes back its own."""
+        self._returns: list[list[list[float]]] = [[[] for _ in range(setting.parts)] for _ in self._clusters]
+        """Returns of the episodes that ended, by cluster and part."""
         self._gradients, self._begin = 0, 0.0
-        self._admission = Admission(setting.learners, cluster.segments)
+        self._admission = Admission(setting.learners, bed.clusters[0].segments)
         self._admitted, self._since, self._held = setting.learners, 0.0, 0.0
 
     def run_training(self) -> None:
@@ -324,7 +330,7 @@ class _OutputTraining:
         parts = self._setting.parts
         part = min(int((now - self._begin) / self._setting.seconds * parts), parts - 1)
         ended, self._gradients = rows.poles.returns, self._gradients + 1
-        self._returns[part] += ended
+        self._returns[slot * len(self._clusters) // len(self._ends)][part] += ended
         self._admission.chance(end.probability)
         end.offer((-gradient).astype(np.float32), float(np.mean(ended)) if ended else 0.0)
         ended.clear()
@@ -336,9 +342,8 @@ class _OutputTraining:
     def _admit_learners(self) -> None:
         if not self._setting.auto:
             return
-        counters = self._server.counters(self._cluster)
-        carried = Carried(counters.received, counters.updates, counters.staleness.total)
-        number = self._admission.look(carried)
+        (its,) = self._read_counters()
+        number = self._admission.look(Carried(its.received, its.updates, its.staleness.total))
         if number != self._admitted:
             self._account_admitted(number)
             self._learners.admit(number)
@@ -358,14 +363,24 @@ class _OutputTraining:
         self._account_admitted(self._admitted)
         self._learners.close()
         report = self._ledger.report(now)
-        counters = self._server.counters(self._cluster)
-        weights, age = self._server.weights(self._cluster), self._server.age_of_model(self._cluster)
-        assert weights is not None
-        returns: list[float] = []
-        for part in self._returns:
-            returns.append(float(np.mean(part)) if part else returns[-1] if returns else 0.0)
+        each = self._read_counters()
+        ages = [self._server.age_of_model(name) or 0.0 for name in self._clusters]
+        weights = [self._server.weights(name) for name in self._clusters]
+        returns = np.mean([_mean_parts(its) for its in self._returns], axis=0).tolist()
         return OutputRun(
-            returns, self._gradients, counters.received, counters.updates, lost,
-            counters.staleness.mean or 0.0, age or 0.0, self._held / (now - self._begin), report.busy,
-            report.reserved, report.invoked, report.whole, hashlib.sha256(weights.tobytes()).hexdigest(),
+            returns, self._gradients, sum(its.received for its in each), sum(its.updates for its in each),
+            lost, float(np.mean([its.staleness.mean or 0.0 for its in each])), float(np.mean(ages)),
+            self._held / (now - self._begin), report.busy, report.reserved, report.invoked, report.whole,
+            hashlib.sha256(np.concatenate(weights).tobytes()).hexdigest(),
         )  # fmt: skip
+
+    def _read_counters(self) -> list[ServerCounters]:
+        return [self._server.counters(name) for name in self._clusters]
+
+
+def _mean_parts(parts: Sequence[Sequence[float]]) -> list[float]:
+    """Return the mean of each part; of the part before where there is none, 0 before the first."""
+    found: list[float] = []
+    for part in parts:
+        found.append(float(np.mean(part)) if part else found[-1] if found else 0.0)
+    return found

@@ -1,8 +1,9 @@
 """The equal-terms comparison: what Olaf adds to FIFO, to a better learning rate, and to workers that add up.
 
-Learners of one small model share an output that carries less than they offer. Every contender trains at the
-learning rate that is best for it, found on seeds of their own, and is compared seed by seed: by its curve, by
-the mean return over all of the time, which is the area below the curve, and by its end.
+Learners of one small model, or of several, share an output that carries less than they offer. Every
+contender trains at the learning rate that is best for it, found on seeds of their own, and is compared seed
+by seed: by its curve, by the mean return over all of the time, which is the area below the curve, and by its
+end.
 """
 
 from __future__ import annotations
@@ -33,23 +34,38 @@ OLAF, FREE = "Olaf", "no bottleneck"
 
 
 class TermsCase(NamedTuple):
-    """Learners, and the share of what they offer that their output carries."""
+    """Learners, the share of what they offer that their output carries, and the clusters that they are in."""
 
     learners: int
     output: float
+    clusters: int = 1
+
+    @property
+    def slots(self) -> int:
+        """The queue's: too few for several clusters."""
+        return congested.SLOTS if self.clusters == 1 else self.clusters // 2
 
     def __str__(self) -> str:
-        return f"{self.learners} learners, {self.output:.0%} output"
+        where = f" in {self.clusters} clusters, {self.slots} slots" if self.clusters > 1 else ""
+        return f"{self.learners} learners{where}, {self.output:.0%} output"
 
 
-CASES = (TermsCase(8, 0.25), TermsCase(8, 0.5), TermsCase(2, 0.25), TermsCase(8, 1.0))
+CASES = (
+    TermsCase(8, 0.25), TermsCase(8, 0.5), TermsCase(2, 0.25), TermsCase(8, 1.0),
+    TermsCase(8, 0.25, clusters=4),
+)  # fmt: skip
 SYSTEMS = (
     System("FIFO", Mode.FIFO, Asynchronous, control=False),
     System("FIFO, workers add up", Mode.FIFO, Asynchronous, control=False, adding=True),
     System(OLAF, Mode.OLAF, Asynchronous, control=False),
     System(FREE, Mode.FIFO, Asynchronous, control=False),
+    System("Olaf, transmission control", Mode.OLAF, Asynchronous),
 )
-"""FREE is the upper limit: an output without a limit, where nothing waits and nothing is lost."""
+"""FREE is the upper limit: an output without a limit, where nothing waits and nothing is lost.
+
+One cluster never has more active indices than slots: P_s is 1, and transmission control's runs are those of
+Olaf, to the byte. So it trains with several alone.
+"""
 _STEPS = (0.5, 1.0, 1.41, 2.0, 2.83, 4.0)
 _LEAST, _MOST = 0.125, 16.0
 """Learning rates that are tried, in units of RATE; beyond either end while that end is the best."""
@@ -64,7 +80,7 @@ _LABELS = {
     "FIFO": "FIFO, rate ×1", "FIFO, best rate": "FIFO, best rate", OLAF: "Olaf, best rate",
     "FIFO, workers add up, best rate": "workers add up, best rate", FREE: "no bottleneck, best rate",
 }  # fmt: skip
-COLUMNS = ("learners", "output", "contender", "rate", "seed", "seconds", "return")
+COLUMNS = ("learners", "output", "clusters", "contender", "rate", "seed", "seconds", "return")
 
 
 def run_terms(
@@ -76,7 +92,8 @@ def run_terms(
     """
     runs, lines, tried, rows = Runs(OutputRun, effort.folder, effort.progress), [], [], []
     for case in cases:
-        with closing(Deployed(congested.make_testbed(case.learners, target), effort.progress)) as engine:
+        bed = congested.make_testbed(case.learners, target, case.clusters, case.slots)
+        with closing(Deployed(bed, effort.progress)) as engine:
             bench = _Bench(engine, runs, case, seconds)
             for name, setting, made in bench.train_lines(effort.seed_count(_SEEDS)):
                 lines.append(describe_line(case, name, setting, made))
@@ -89,14 +106,14 @@ def pack_points(lines: list[Any], tried: list[Any], rows: list[Any], settings: M
     """Return points: a line a contender and case, the search for the rates, and every return as columns."""
     columns = {name: np.array(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
     known = {"unit of rate": congested.RATE, "rate chosen on seeds": list(_TUNED_ON),
-             "values": congested.VALUES, "slots": congested.SLOTS, "clusters": 1}  # fmt: skip
+             "values": congested.VALUES}  # fmt: skip
     return {"settings": {**settings, **known}, "lines": lines, "tried": tried, "columns": columns}
 
 
 def describe_line(case: TermsCase, name: str, setting: Setting, made: list[OutputRun]) -> dict[str, Any]:
     """Return what stands beside a contender's returns."""
     return {
-        "learners": case.learners, "output": case.output, "contender": name, "rate": _format_rate(setting),
+        **case._asdict(), "slots": case.slots, "contender": name, "rate": _format_rate(setting),
         "arrived": float(np.mean([1 - each.lost / each.gradients for each in made])),
         "staleness": float(np.mean([each.staleness for each in made])),
         "age": 1e3 * float(np.mean([each.age for each in made])),
@@ -111,14 +128,10 @@ class _Bench:
         self.tried: list[list[str]] = []
 
     def train_lines(self, seeds: int) -> Iterator[tuple[str, Setting, list[OutputRun]]]:
-        """Train each contender at its best rate, FIFO also at ×1.
-
-        One cluster never has more active indices than slots: P_s is 1, and transmission control's runs are
-        those of Olaf, to the byte.
-        """
+        """Train each contender at its best rate, FIFO also at ×1."""
         fifo = self._make_setting(SYSTEMS[0], 1.0)
         entries = [("FIFO", SYSTEMS[0], fifo)]
-        for system in SYSTEMS:
+        for system in SYSTEMS if self._case.clusters > 1 else SYSTEMS[:-1]:
             name = f"{system.name}, best rate" if system.name.startswith("FIFO") else system.name
             entries.append((name, system, self._find_best(system)))
         for name, system, setting in entries:
@@ -149,16 +162,16 @@ class _Bench:
     def _make_setting(self, system: System, step: float, pace: float = 1.0) -> Setting:
         output = inf if system.name == FREE else self._case.output
         return Setting(
-            system.name, self._case.learners, output, self._seconds, step=step, pace=pace, parts=_PARTS
-        )
+            system.name, self._case.learners, output, self._seconds, step=step, pace=pace, parts=_PARTS,
+            clusters=self._case.clusters,
+        )  # fmt: skip
 
     def _train_once(self, system: System, setting: Setting, seed: int) -> OutputRun:
         kept = {**asdict(setting), "rate": setting.rate, "unit": congested.RATE}
         place, share = SYSTEMS.index(system), f"{100 * setting.output:.0f}"
-        name = f"terms-{setting.learners}-{share}-{place}-{setting.step:g}-{setting.pace:g}"
-        return self._runs.run_of(
-            name, seed, kept, partial(self._engine.train_deployed, system, setting, seed)
-        )
+        where = f"{setting.learners}-{share}-{setting.clusters}-{place}"
+        make = partial(self._engine.train_deployed, system, setting, seed)
+        return self._runs.run_of(f"terms-{where}-{setting.step:g}-{setting.pace:g}", seed, kept, make)
 
 
 def _format_rate(setting: Setting) -> str:
@@ -179,10 +192,14 @@ def read_curves(points: Points) -> dict[TermsCase, dict[str, Any]]:
     """Return (seeds, parts) returns by case and contender."""
     columns, found = points["columns"], dict[TermsCase, dict[str, Any]]()
     for line in points["lines"]:
-        case, name = TermsCase(line["learners"], line["output"]), line["contender"]
-        its = {"learners": case.learners, "output": case.output, "contender": name}
+        case, name = _read_case(line), line["contender"]
+        its = {**case._asdict(), "contender": name}
         found.setdefault(case, {})[name] = read_table(columns, "return", its)
     return found
+
+
+def _read_case(line: Mapping[str, Any]) -> TermsCase:
+    return TermsCase(*(line[name] for name in TermsCase._fields))
 
 
 def show_terms(points: Points) -> Section:
@@ -190,7 +207,7 @@ def show_terms(points: Points) -> Section:
     found, rows, verdicts = read_curves(points), [], {}
     settings = points["settings"]
     for line in points["lines"]:
-        case, name = TermsCase(line["learners"], line["output"]), line["contender"]
+        case, name = _read_case(line), line["contender"]
         both = [(part(found[case][OLAF]), part(found[case][name])) for part in (_all_the_time, _end_returns)]
         away: list[Estimate | str] = [estimate_mean(ours - its) for ours, its in both]
         if name == OLAF:
@@ -232,8 +249,9 @@ def _end_returns(table: Any) -> Any:
 
 
 def draw_terms(points: Points, drawing: Drawing) -> None:
-    """Draw the curves, a panel for each case of a bottleneck: means and 95 % intervals."""
-    found = {case: by_name for case, by_name in read_curves(points).items() if case.output < 1}
+    """Draw the curves, a panel for each case of one cluster and a bottleneck: means and 95 % intervals."""
+    curves = read_curves(points).items()
+    found = {case: by_name for case, by_name in curves if case.output < 1 and case.clusters == 1}
     seconds = points["settings"]["seconds"]
     panels = drawing.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (case, by_name) in zip(panels, found.items(), strict=True):

@@ -41,8 +41,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
 
 
-def run_comparison(folder: Path) -> Points:
-    return terms.run_terms(Effort(quietly, 1, folder=folder), (CASE,), 0.3, "twin")
+def run_comparison(folder: Path, case: terms.TermsCase = CASE) -> Points:
+    return terms.run_terms(Effort(quietly, 1, folder=folder), (case,), 0.3, "twin")
 
 
 @pytest.mark.usefixtures("state")
@@ -60,9 +60,21 @@ def test_the_comparison_repeats_from_its_seeds(tmp_path: Path, monkeypatch: pyte
     names = [row[1] for row in section.tables["summary"].rows]
     assert names == ["FIFO", "FIFO, best rate", "FIFO, workers add up, best rate", terms.OLAF, terms.FREE]
     assert {row[2] for row in section.tables["summary"].rows} <= {"× 1", "× 2"}
-    assert {row[1] for row in section.tables["more1"].rows} == {each.name for each in terms.SYSTEMS}
+    assert {row[1] for row in section.tables["more1"].rows} == {each.name for each in terms.SYSTEMS[:-1]}
     arrived = {line["contender"]: line["arrived"] for line in first["lines"]}
     assert arrived[terms.FREE] == 1 > arrived["FIFO"]
+
+
+@pytest.mark.usefixtures("state")
+def test_clusters_beyond_the_slots_train_a_model_each_and_hold_back(tmp_path: Path) -> None:
+    case = terms.TermsCase(4, 0.25, clusters=4)
+    assert case.slots == 2 < case.clusters
+    points = run_comparison(tmp_path, case)
+    arrived = {line["contender"]: line["arrived"] for line in points["lines"]}
+    assert arrived[terms.FREE] == 1 > arrived["Olaf, transmission control"] > arrived[terms.OLAF]
+    assert {line["clusters"] for line in points["lines"]} == {4}
+    assert list(terms.read_curves(points)) == [case]
+    assert terms.show_terms(points).tables["summary"].rows[0][0] == str(case)
 
 
 @pytest.fixture(scope="module")
