@@ -365,7 +365,7 @@ class _OutputTraining:
         report = self._ledger.report(now)
         each = self._read_counters()
         ages = [self._server.age_of_model(name) or 0.0 for name in self._clusters]
-        weights = [self._server.weights(name) for name in self._clusters]
+        weights = [found for name in self._clusters if (found := self._server.weights(name)) is not None]
         returns = np.mean([_mean_parts(its) for its in self._returns], axis=0).tolist()
         return OutputRun(
             returns, self._gradients, sum(its.received for its in each), sum(its.updates for its in each),

@@ -18,7 +18,7 @@ from tests.lab.training.cosim.conftest import TwinLab, deployed
 from tests.targets.conftest import quietly, why_not
 
 CASE = terms.TermsCase(4, 0.25)
-QUARTER = Setting("terms", *CASE, 0.6)
+QUARTER = Setting("terms", CASE.learners, CASE.output, 0.6)
 
 
 @pytest.fixture(scope="module", autouse=True)
