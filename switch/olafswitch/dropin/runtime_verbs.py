@@ -7,12 +7,15 @@ from olafswitch.dropin.runtime_words import (
     WITHOUT_EFFECT,
     describe_action,
     describe_call,
+    describe_data,
+    describe_key,
     describe_table,
     describe_value_set,
     dump_entry,
     find_table_action,
     look_up,
-    name_ports,
+    map_ports,
+    name_kind,
     parse_index,
     parse_key,
     parse_member,
@@ -34,7 +37,7 @@ from olafswitch.p4runtime.entities import (
 from olafswitch.p4runtime.program import TableInfo, ValueSetInfo
 from olafswitch.p4runtime.session import Session
 
-_Verb = Callable[[Sequence[str]], Iterable[str]]
+_Verb = Callable[[Sequence[str]], Iterable[str] | None]
 
 
 class Verbs:
@@ -112,7 +115,7 @@ class Verbs:
         most = len(words) if "..." in form else len(form.split())
         if not least <= len(words) <= most:
             raise ValueError(f"{verb} needs {form or 'no words'}, not {len(words)} of them")
-        return list(call(words))
+        return list(call(words) or ())
 
     def _help(self, words: Sequence[str]) -> Iterator[str]:
         for verb, (form, _, _) in self.verbs.items():
@@ -122,18 +125,21 @@ class Verbs:
     # Tables
 
     def _show_tables(self, words: Sequence[str]) -> Iterator[str]:
-        for table in self._session.program.tables.values():
-            yield describe_table(table)
+        yield from sorted(map(self._describe_table, self._session.program.tables.values()))
 
     def _show_actions(self, words: Sequence[str]) -> Iterator[str]:
-        yield from map(describe_action, self._session.program.actions.values())
+        yield from sorted(map(describe_action, self._session.program.actions.values()))
 
     def _table_info(self, words: Sequence[str]) -> Iterator[str]:
-        yield describe_table(self._table(words[0]))
+        yield self._describe_table(self._table(words[0]))
+        yield "*" * 80
         yield from self._table_actions(words)
 
+    def _describe_table(self, table: TableInfo) -> str:
+        return describe_table(table, self._session.program.profiles.get(table.profile_id))
+
     def _table_actions(self, words: Sequence[str]) -> Iterator[str]:
-        yield from map(describe_action, self._table(words[0]).actions.values())
+        yield from sorted(map(describe_action, self._table(words[0]).actions.values()))
 
     def _add(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
@@ -151,6 +157,9 @@ class Verbs:
         handles = self._handles(table)
         self._session.insert(entry)
         handles.append(entry)
+        yield f"Adding entry to {name_kind(table)} match table {words[0]}"
+        yield f"{'match key:':20} {describe_key(table, entry)}"
+        yield from describe_data(words[1], action, entry.params)
         yield f"Entry has been added with handle {len(handles) - 1}"
 
     def _modify(self, words: Sequence[str]) -> Iterator[str]:
@@ -161,40 +170,39 @@ class Verbs:
         entry = TableEntry(old.table, old.match, action.alias, params, old.priority)
         self._session.modify(entry)
         self._handles(table)[parse_number(words[2])] = entry
-        yield f"Entry {words[2]} has been modified"
+        yield f"Modifying entry {words[2]} for {name_kind(table)} match table {words[0]}"
 
     def _delete(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
         self._session.delete(self._entry(table, words[1]))
         self._handles(table)[parse_number(words[1])] = None
-        yield f"Entry {words[1]} has been deleted"
+        yield f"Deleting entry {words[1]} from {words[0]}"
 
-    def _delete_match(self, words: Sequence[str]) -> Iterator[str]:
+    def _delete_match(self, words: Sequence[str]) -> None:
         entry = self._matching(words)
         handles = self._handles(self._table(words[0]))
         self._session.delete(entry)
         for at, each in enumerate(handles):
             if each is not None and each.key == entry.key:
                 handles[at] = None
-        yield "Entry has been deleted"
 
     def _set_default(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
         action = find_table_action(table, words[1])
         rest = [word for word in words[2:] if word != "=>"]
-        self._session.modify(DefaultAction(table.alias, action.alias, parse_params(action, rest)))
-        yield f"Default action of {table.name} is {action.name}"
+        params = parse_params(action, rest)
+        self._session.modify(DefaultAction(table.alias, action.alias, params))
+        yield f"Setting default action of {words[0]}"
+        yield from describe_data(words[1], action, params)
 
-    def _reset_default(self, words: Sequence[str]) -> Iterator[str]:
+    def _reset_default(self, words: Sequence[str]) -> None:
         self._session.modify(DefaultAction(self._table(words[0]).alias))
-        yield "The default action is the program's own"
 
-    def _clear(self, words: Sequence[str]) -> Iterator[str]:
+    def _clear(self, words: Sequence[str]) -> None:
         table = self._table(words[0])
         entries = self._session.entries(table.alias)
         self._session.delete(*entries)
         self._entries[table.alias] = []
-        yield f"{len(entries)} entries have been deleted"
 
     def _num_entries(self, words: Sequence[str]) -> Iterator[str]:
         yield str(len(self._session.entries(self._table(words[0]).alias)))
@@ -251,6 +259,7 @@ class Verbs:
             entry = self._entry(table, words[1])
             found = {each.key: count for each, count in self._session.direct_counters(table.alias).items()}
             cell, index = found[entry.key], parse_number(words[1])
+            yield f"this is the direct counter for table {table.name}"
         else:
             cells = self._session.counter(words[0])
             index = parse_index(words[1], len(cells))
@@ -270,10 +279,9 @@ class Verbs:
         self._session.set_counter(words[0], [parse_number(words[1])], value)
         yield f"{words[0]}[{words[1]}] has been updated"
 
-    def _counter_reset(self, words: Sequence[str]) -> Iterator[str]:
+    def _counter_reset(self, words: Sequence[str]) -> None:
         cells = look_up(self._session.program.counter_named, words[0]).size
         self._session.set_counter(words[0], range(cells), CounterData(0, 0))
-        yield f"{cells} cells have been reset"
 
     def _register_read(self, words: Sequence[str]) -> Iterator[str]:
         cells = self._session.register(words[0])
@@ -282,14 +290,12 @@ class Verbs:
         else:
             yield f"{words[0]}[{words[1]}]= {cells[parse_index(words[1], len(cells))]}"
 
-    def _register_write(self, words: Sequence[str]) -> Iterator[str]:
+    def _register_write(self, words: Sequence[str]) -> None:
         self._session.set_register(words[0], [parse_number(words[1])], parse_number(words[2]))
-        yield f"{words[0]}[{words[1]}] has been written"
 
-    def _register_reset(self, words: Sequence[str]) -> Iterator[str]:
+    def _register_reset(self, words: Sequence[str]) -> None:
         cells = look_up(self._session.program.register_named, words[0]).size
         self._session.set_register(words[0], range(cells), 0)
-        yield f"{cells} cells have been reset"
 
     def _meter_get(self, words: Sequence[str]) -> Iterator[str]:
         cells = self._session.meter(words[0])
@@ -298,14 +304,12 @@ class Verbs:
         for number, (rate, burst) in enumerate(pairs):
             yield f"{number}: info rate = {rate / 1e6}, burst size = {burst}"
 
-    def _meter_set(self, words: Sequence[str]) -> Iterator[str]:
+    def _meter_set(self, words: Sequence[str]) -> None:
         self._session.set_meter(words[0], [parse_number(words[1])], parse_rates(words[2:]))
-        yield f"{words[0]}[{words[1]}] has been written"
 
-    def _meter_set_all(self, words: Sequence[str]) -> Iterator[str]:
+    def _meter_set_all(self, words: Sequence[str]) -> None:
         cells = look_up(self._session.program.meter_named, words[0]).size
         self._session.set_meter(words[0], range(cells), parse_rates(words[1:]))
-        yield f"{cells} cells have been written"
 
     # Value sets
 
@@ -315,54 +319,57 @@ class Verbs:
     def _value_set(self, name: str) -> ValueSetInfo:
         return look_up(self._session.program.value_set_named, name)
 
-    def _value_add(self, words: Sequence[str]) -> Iterator[str]:
+    def _value_add(self, words: Sequence[str]) -> None:
         member = parse_member(self._value_set(words[0]), words[1])
         members = self._session.value_set(words[0])
-        return self._set_values(words[0], members if member in members else [*members, member])
+        self._set_values(words[0], members if member in members else [*members, member])
 
-    def _value_remove(self, words: Sequence[str]) -> Iterator[str]:
+    def _value_remove(self, words: Sequence[str]) -> None:
         member = parse_member(self._value_set(words[0]), words[1])
         members = self._session.value_set(words[0])
-        return self._set_values(words[0], [each for each in members if each != member])
+        self._set_values(words[0], [each for each in members if each != member])
 
-    def _set_values(self, name: str, members: Sequence[Key]) -> Iterator[str]:
+    def _set_values(self, name: str, members: Sequence[Key]) -> None:
         self._session.set_value_set(name, members)
-        yield f"{name} holds {len(members)} values"
 
     def _value_get(self, words: Sequence[str]) -> Iterator[str]:
         value_set = self._value_set(words[0])
         for member in self._session.value_set(words[0]):
             yield write_member(value_set, member)
 
-    def _value_clear(self, words: Sequence[str]) -> Iterator[str]:
-        return self._set_values(words[0], ())
+    def _value_clear(self, words: Sequence[str]) -> None:
+        self._set_values(words[0], ())
 
     # Replication
 
-    def _mirroring_add(self, words: Sequence[str]) -> Iterator[str]:
-        yield from self._mirror(parse_number(words[0]), [Replica(parse_number(words[1]), 0)])
+    def _mirroring_add(self, words: Sequence[str]) -> None:
+        self._mirror(parse_number(words[0]), [Replica(parse_number(words[1]), 0)])
 
-    def _mirroring_add_group(self, words: Sequence[str]) -> Iterator[str]:
-        yield from self._mirror(parse_number(words[0]), self._replicas(parse_number(words[1])))
+    def _mirroring_add_group(self, words: Sequence[str]) -> None:
+        self._mirror(parse_number(words[0]), self._replicas(parse_number(words[1])))
 
-    def _mirror(self, session: int, replicas: Sequence[Replica]) -> Iterator[str]:
+    def _mirror(self, session: int, replicas: Sequence[Replica]) -> None:
         entity = CloneSession(session, replicas)
         write = self._session.modify if session in self._sessions() else self._session.insert
         write(entity)
-        yield f"Session {session} mirrors to {name_ports(replicas)}"
 
     def _sessions(self) -> dict[int, CloneSession]:
         return {each.session_id: each for each in self._session.clone_sessions()}
 
-    def _mirroring_delete(self, words: Sequence[str]) -> Iterator[str]:
+    def _mirroring_delete(self, words: Sequence[str]) -> None:
         self._session.delete(CloneSession(parse_number(words[0])))
-        yield f"Session {words[0]} has been deleted"
 
     def _mirroring_get(self, words: Sequence[str]) -> Iterator[str]:
         found = self._sessions().get(parse_number(words[0]))
         if found is None:
             raise ValueError(f"session {words[0]} does not exist")
-        yield f"Session {words[0]} mirrors to {name_ports(found.replicas)}"
+        replicas = list(found.replicas)
+        if len(replicas) == 1 and not replicas[0].instance:
+            port, group = str(replicas[0].egress_port), "None"
+        else:
+            port = "None"
+            group = next((str(at) for at, held in self._groups().items() if held == replicas), "None")
+        yield f"MirroringSessionConfig(port={port}, mgid={group})"
 
     def _groups(self) -> dict[int, list[Replica]]:
         return {each.group_id: list(each.replicas) for each in self._session.multicast_groups()}
@@ -376,15 +383,16 @@ class Verbs:
     def _group_create(self, words: Sequence[str]) -> Iterator[str]:
         if parse_number(words[0]) not in self._groups():
             self._session.insert(MulticastGroup(parse_number(words[0])))
-        yield f"Group {words[0]} has been created"
+        yield f"Creating multicast group {words[0]}"
 
     def _group_destroy(self, words: Sequence[str]) -> Iterator[str]:
         self._session.delete(MulticastGroup(parse_number(words[0])))
         self._members.pop(parse_number(words[0]), None)
-        yield f"Group {words[0]} has been deleted"
+        yield f"Destroying multicast group {words[0]}"
 
     def _node_create(self, words: Sequence[str]) -> Iterator[str]:
         self._nodes.append([Replica(parse_number(port), parse_number(words[0])) for port in words[1:]])
+        yield f"Creating node with rid {words[0]} , {map_ports(self._nodes[-1] or ())}"
         yield f"node was created with handle {len(self._nodes) - 1}"
 
     def _node(self, handle: str) -> list[Replica]:
@@ -401,13 +409,13 @@ class Verbs:
         for group in (group for group, nodes in self._members.items() if handle in nodes):
             self._change_group(group, old, new)
         self._nodes[handle] = new
-        yield f"Node {handle} has been updated"
+        yield f"Updating node {handle} with {map_ports(new)}"
 
     def _node_associate(self, words: Sequence[str]) -> Iterator[str]:
         group = parse_number(words[0])
         self._change_group(group, [], self._node(words[1]))
         self._members.setdefault(group, []).append(parse_number(words[1]))
-        yield f"Node {words[1]} is in group {group}"
+        yield f"Associating node {words[1]} to multicast group {group}"
 
     def _node_dissociate(self, words: Sequence[str]) -> Iterator[str]:
         group, handle = parse_number(words[0]), parse_number(words[1])
@@ -416,7 +424,7 @@ class Verbs:
             raise ValueError(f"node {handle} is not in group {group}")
         self._change_group(group, node, [])
         self._members[group].remove(handle)
-        yield f"Node {handle} has left group {group}"
+        yield f"Dissociating node {handle} from multicast group {group}"
 
     def _node_destroy(self, words: Sequence[str]) -> Iterator[str]:
         node, handle = self._node(words[0]), parse_number(words[0])
@@ -424,7 +432,7 @@ class Verbs:
             self._change_group(group, node, [])
             self._members[group].remove(handle)
         self._nodes[handle] = None
-        yield f"Node {handle} has been destroyed"
+        yield f"Destroying node {handle}"
 
     def _change_group(self, group: int, old: Sequence[Replica], new: Sequence[Replica]) -> None:
         left = self._replicas(group)
@@ -440,7 +448,7 @@ class Verbs:
             for instance in dict.fromkeys(replica.instance for replica in replicas):
                 ports = [replica.egress_port for replica in replicas if replica.instance == instance]
                 yield f"  -> (rid={instance}) -> (ports=[{', '.join(map(str, ports))}], lags=[])"
-        yield from ("==========", "LAGS", "None for this PRE type", "==========")
+        yield from ("==========", "LAGS", "==========")
 
     # The switch
 
@@ -448,12 +456,12 @@ class Verbs:
         yield f"{'device_id':20}: {self._session.device_id}"
         yield f"{'p4runtime':20}: {self._session.api_version()}"
 
-    def _reset_state(self, words: Sequence[str]) -> Iterator[str]:
+    def _reset_state(self, words: Sequence[str]) -> None:
         program = self._session.program
         self._session.delete(*(each for table in program.tables.values() if not table.is_const
                                for each in self._session.entries(table.alias)))  # fmt: skip
         self._session.modify(*(DefaultAction(table.alias) for table in program.tables.values()
-                               if not table.const_default_action))  # fmt: skip
+                               if not (table.const_default_action or table.profile_id)))  # fmt: skip
         self._session.delete(*self._session.clone_sessions(), *self._session.multicast_groups())
         for counter in program.counters.values():
             self._session.set_counter(counter.alias, range(counter.size), CounterData(0, 0))
@@ -461,4 +469,3 @@ class Verbs:
             self._session.set_register(register.alias, range(register.size), 0)
         self._entries.clear()
         self._members.clear()
-        yield "State has been reset"

@@ -16,7 +16,7 @@ from olafswitch.p4runtime.entities import (
     TableEntry,
     Ternary,
 )
-from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, TableInfo, ValueSetInfo
+from olafswitch.p4runtime.program import ActionInfo, MatchField, MatchKind, Profile, TableInfo, ValueSetInfo
 
 _TOP = (1 << 31) - 1  # at BMv2 the smallest priority wins, in P4Runtime the largest
 _T = TypeVar("_T")
@@ -48,8 +48,8 @@ REFUSED = {
 """BMv2's verbs that are not implemented, each with its reason."""
 
 
-def name_ports(replicas: Iterable[Replica]) -> str:
-    return "port " + ", ".join(str(replica.egress_port) for replica in replicas)
+def map_ports(replicas: Iterable[Replica]) -> str:
+    return f"port map {sum(1 << replica.egress_port for replica in replicas):b} and lag map "
 
 
 def parse_rates(words: Sequence[str]) -> MeterConfig:
@@ -62,11 +62,36 @@ def parse_rates(words: Sequence[str]) -> MeterConfig:
 
 
 def describe_action(action: ActionInfo) -> str:
-    return f"{action.name:30} [{', '.join(f'{param.name}({param.bits})' for param in action.params)}]"
+    params = ",\t".join(f"{param.name}({param.bits})" for param in action.params)
+    return f"{action.name:30} [{params}]"
 
 
-def _write_hex(value: int, bits: int) -> str:
-    return value.to_bytes((bits + 7) // 8, "big").hex()
+def name_kind(table: TableInfo) -> str:
+    """Name how BMv2 looks entries up: what any field needs; a header's or an optional value is ternary."""
+    kinds = {field.kind for field in table.fields}
+    if MatchKind.RANGE in kinds:
+        return "range"
+    if kinds & {MatchKind.TERNARY, MatchKind.OPTIONAL}:
+        return "ternary"
+    return "lpm" if MatchKind.LPM in kinds else "exact"
+
+
+def describe_key(table: TableInfo, entry: TableEntry) -> str:
+    matches = ((field, entry.match.get(field.name)) for field in table.fields)
+    return "\t".join(
+        f"{_name_match(field).upper()}-{_write_match(field, match, ':')}" for field, match in matches
+    )
+
+
+def describe_data(name: str, action: ActionInfo, params: Mapping[str, int]) -> Iterator[str]:
+    """An action with its parameters' bytes, as BMv2 prints what it is given."""
+    yield f"{'action:':20} {name}"
+    data = "\t".join(_write_hex(params[param.name], param.bits, ":") for param in action.params)
+    yield f"{'runtime data:':20} {data}"
+
+
+def _write_hex(value: int, bits: int, between: str = "") -> str:
+    return value.to_bytes((bits + 7) // 8, "big").hex(*between)
 
 
 def describe_call(table: TableInfo, name: str, params: Mapping[str, int]) -> str:
@@ -83,7 +108,7 @@ def dump_entry(table: TableInfo, entry: TableEntry, handle: int) -> Iterator[str
     width = max(20, *(len(field.name) for field in table.fields))
     for field in table.fields:
         match = entry.match.get(field.name)
-        yield f"* {field.name:{width}}: {field.kind.name:10}{_write_match(field, match)}"
+        yield f"* {field.name:{width}}: {_name_match(field).upper():10}{_write_match(field, match)}"
     if table.has_priority:
         yield f"Priority: {_TOP - entry.priority}"
     if entry.action:
@@ -92,26 +117,35 @@ def dump_entry(table: TableInfo, entry: TableEntry, handle: int) -> Iterator[str
         yield f"Index: {f'member({entry.member})' if entry.member else f'group({entry.group})'}"
 
 
-def _write_match(field: MatchField, match: Match | int | None) -> str:
+def _write_match(field: MatchField, match: Match | int | None, between: str = "") -> str:
+    """A match as BMv2 prints it; an optional value is ternary there."""
+    full = (1 << field.bits) - 1
+
+    def join(mark: str, *values: int) -> str:
+        return mark.join(_write_hex(value, field.bits, between) for value in values)
+
     match match:
-        case Exact(value) | Optional(value):
-            return _write_hex(value, field.bits)
+        case Exact(value):
+            return join("", value)
         case Lpm(value, length):
-            return f"{_write_hex(value, field.bits)}/{length}"
+            return f"{join('', value)}/{length}"
+        case Optional(value):
+            return join(" &&& ", value, full)
         case Ternary(value, mask):
-            return f"{_write_hex(value, field.bits)} &&& {_write_hex(mask, field.bits)}"
+            return join(" &&& ", value, mask)
         case Range(low, high):
-            return f"{_write_hex(low, field.bits)} -> {_write_hex(high, field.bits)}"
-    if field.kind is MatchKind.LPM:
-        return _write_match(field, Lpm(0, 0))
-    if field.kind is MatchKind.RANGE:
-        return _write_match(field, Range(0, (1 << field.bits) - 1))
-    return _write_match(field, Ternary(0, 0))
+            return join(" -> ", low, high)
+    absent = {MatchKind.LPM: Lpm(0, 0), MatchKind.RANGE: Range(0, full)}
+    return _write_match(field, absent.get(field.kind, Ternary(0, 0)), between)
 
 
-def describe_table(table: TableInfo) -> str:
-    fields = ", ".join(f"{field.name}({field.kind.name.lower()}, {field.bits})" for field in table.fields)
-    return f"{table.name} [{fields}]"
+def _name_match(field: MatchField) -> str:
+    return "ternary" if field.kind is MatchKind.OPTIONAL else field.kind.name.lower()
+
+
+def describe_table(table: TableInfo, profile: Profile | None) -> str:
+    fields = ",\t".join(f"{field.name}({_name_match(field)}, {field.bits})" for field in table.fields)
+    return f"{table.name:30} [implementation={profile.name if profile else None}, mk={fields}]"
 
 
 def describe_value_set(value_set: ValueSetInfo) -> str:
@@ -167,31 +201,38 @@ def parse_params(action: ActionInfo, words: Sequence[str]) -> dict[str, int]:
 def parse_key(table: TableInfo, words: Sequence[str]) -> dict[str, Match | int]:
     if len(words) != len(table.fields):
         raise ValueError(f"table {table.alias} has {len(table.fields)} key fields, not {len(words)}")
-    return {field.name: _parse_match(field, word) for field, word in zip(table.fields, words, strict=True)}
+    matches = (
+        (field.name, _parse_match(field, word)) for field, word in zip(table.fields, words, strict=True)
+    )
+    return {name: match for name, match in matches if match is not None}
 
 
-def _parse_match(field: MatchField, word: str) -> Match:
+def _parse_match(field: MatchField, word: str) -> Match | None:
     match field.kind:
         case MatchKind.EXACT:
             return Exact(parse_number(word))
-        case MatchKind.OPTIONAL:
-            return Optional(parse_number(word))
         case MatchKind.LPM:
             value, slash, length = word.partition("/")
             if not slash:
                 raise ValueError(f"{field.name} is matched by prefix: write VALUE/LENGTH, not {word}")
             bits = parse_index(length, field.bits + 1)
             return Lpm(parse_number(value) >> field.bits - bits << field.bits - bits, bits)
-        case MatchKind.TERNARY:
+        case MatchKind.TERNARY | MatchKind.OPTIONAL:
             value, ands, mask = word.partition("&&&")
-            if not ands:
-                raise ValueError(f"{field.name} is ternary: write VALUE&&&MASK, not {word}")
-            return Ternary(parse_number(value) & parse_number(mask), parse_number(mask))
+            if ands and field.kind is MatchKind.TERNARY:
+                return Ternary(parse_number(value) & parse_number(mask), parse_number(mask))
+            if field.kind is MatchKind.OPTIONAL and (not ands or parse_number(mask) == (1 << field.bits) - 1):
+                return Optional(parse_number(value))
+            if field.kind is MatchKind.OPTIONAL and not parse_number(mask):
+                return None
+            masks = "one mask for all bits or none" if ands else "VALUE&&&MASK"
+            raise ValueError(f"{field.name} is {field.kind.name.lower()}: write {masks}, not {word}")
         case MatchKind.RANGE:
             low, arrow, high = word.partition("->")
             if not arrow:
                 raise ValueError(f"{field.name} is a range: write LOW->HIGH, not {word}")
-            return Range(parse_number(low), parse_number(high))
+            bounds = parse_number(low), parse_number(high)
+            return None if bounds == (0, (1 << field.bits) - 1) else Range(*bounds)
 
 
 def parse_number(word: str) -> int:
