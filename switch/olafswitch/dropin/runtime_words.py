@@ -84,7 +84,7 @@ def describe_key(table: TableInfo, entry: TableEntry) -> str:
 
 
 def describe_data(name: str, action: ActionInfo, params: Mapping[str, int]) -> Iterator[str]:
-    """An action with its parameters' bytes, as BMv2 prints what it is given."""
+    """Write an action with its parameters' bytes, as BMv2 prints what it is given."""
     yield f"{'action:':20} {name}"
     data = "\t".join(_write_hex(params[param.name], param.bits, ":") for param in action.params)
     yield f"{'runtime data:':20} {data}"
@@ -118,7 +118,7 @@ def dump_entry(table: TableInfo, entry: TableEntry, handle: int) -> Iterator[str
 
 
 def _write_match(field: MatchField, match: Match | int | None, between: str = "") -> str:
-    """A match as BMv2 prints it; an optional value is ternary there."""
+    """Write a match as BMv2 prints it; an optional value is ternary there."""
     full = (1 << field.bits) - 1
 
     def join(mark: str, *values: int) -> str:
