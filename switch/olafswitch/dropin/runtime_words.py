@@ -135,7 +135,7 @@ def _write_match(field: MatchField, match: Match | int | None, between: str = ""
             return join(" &&& ", value, mask)
         case Range(low, high):
             return join(" -> ", low, high)
-    absent = {MatchKind.LPM: Lpm(0, 0), MatchKind.RANGE: Range(0, full)}
+    absent: dict[MatchKind, Match] = {MatchKind.LPM: Lpm(0, 0), MatchKind.RANGE: Range(0, full)}
     return _write_match(field, absent.get(field.kind, Ternary(0, 0)), between)
 
 
