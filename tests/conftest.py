@@ -1,8 +1,8 @@
 """Settings and fixtures of all tests."""
 
-import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,11 +34,25 @@ def hearing_signals() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
+@contextmanager
+def provide_state(folder: Path) -> Iterator[Path]:
+    """Make ``folder`` the state folder; deployments in it are destroyed afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OLAF_STATE", str(folder))
+        yield folder
+        for name in all_names():
+            destroy_deployment(Store(folder_of(name)))
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Provide a state folder for all tests of a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-        yield Path(os.environ["OLAF_STATE"])
-        for name in all_names():
-            destroy_deployment(Store(folder_of(name)))
+    with provide_state(tmp_path_factory.mktemp("s")) as folder:
+        yield folder
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Provide a state folder for one test."""
+    with provide_state(tmp_path_factory.mktemp("s")) as folder:
+        yield folder

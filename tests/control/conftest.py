@@ -1,26 +1,13 @@
 """A separate state folder with the twin's real programs behind it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from olafctl import paths
 from olafctl.control.deploy import DeployOutcome, deploy_testbed
-from olafctl.control.destroy import destroy_deployment
-from olafctl.control.store import Store, all_names, folder_of
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
-
-
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Provide the state folder; deployments in it are destroyed afterwards."""
-    folder = tmp_path / "s"
-    monkeypatch.setenv("OLAF_STATE", str(folder))
-    yield folder
-    for name in all_names():
-        destroy_deployment(Store(folder_of(name)))
 
 
 @pytest.fixture

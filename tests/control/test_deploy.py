@@ -263,16 +263,19 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(laptop: Testbed) -> None:
     ]
 
 
-def test_a_deploy_that_cannot_start_goes_back_to_what_ran(laptop: Testbed, tmp_path: Path) -> None:
-    store = Store(folder_of("laptop"))
-    blocked = tmp_path / "no-folder"
+def fail_to_start(folder: Path) -> None:
+    """Deploy the testbed with a port whose folder cannot be made."""
+    blocked = folder / "no-folder"
     blocked.write_text("a file where a socket's folder would have to be")
-    broken = bed(
-        tmp_path / "broken.yaml",
-        ("name: uplink, transport: unix}", f"name: uplink, transport: unix, path: {blocked}/4.sock}}"),
-    )
+    uplink = "name: uplink, transport: unix"
+    broken = bed(folder / "broken.yaml", (f"{uplink}}}", f"{uplink}, path: {blocked}/4.sock}}"))
     with pytest.raises(OlafError):
         quietly(broken)
+
+
+def test_a_deploy_that_cannot_start_goes_back_to_what_ran(laptop: Testbed, tmp_path: Path) -> None:
+    store = Store(folder_of("laptop"))
+    fail_to_start(tmp_path)
     report = read_status(store)
     assert (report["testbed"], report["interrupted"], is_healthy(report)) == (
         str(laptop.source),
@@ -320,14 +323,7 @@ def test_a_use_keeps_deploys_and_other_uses_out(laptop: Testbed) -> None:
 
 
 def test_a_first_deploy_that_cannot_start_leaves_nothing(state: Path, tmp_path: Path) -> None:
-    blocked = tmp_path / "no-folder"
-    blocked.write_text("a file where a socket's folder would have to be")
-    broken = bed(
-        tmp_path / "broken.yaml",
-        ("name: uplink, transport: unix}", f"name: uplink, transport: unix, path: {blocked}/4.sock}}"),
-    )
-    with pytest.raises(OlafError):
-        quietly(broken)
+    fail_to_start(tmp_path)
     assert not folder_of("laptop").exists()
     assert pids(Store(folder_of("laptop"))) == []
 

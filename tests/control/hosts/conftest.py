@@ -2,15 +2,12 @@
 
 import socket
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from olafctl.control.deploy import DeployOutcome, deploy_testbed
-from olafctl.control.destroy import destroy_deployment
 from olafctl.control.hosts import deployed
-from olafctl.control.store import Store, all_names, folder_of
 from olafctl.network import interfaces
 from olafctl.targets import testbeds
 from olafswitch.ports.namespace import run_within
@@ -44,13 +41,3 @@ def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
 def exec_line(deployment: str, host: str, *words: object) -> list[str]:
     """Return the command line that runs ``words`` as ``host``."""
     return [sys.executable, "-m", "olafctl", "exec", "--deployment", deployment, host, *map(str, words)]
-
-
-@pytest.fixture
-def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Provide the state folder; deployments in it are destroyed afterwards."""
-    folder = tmp_path_factory.mktemp("s")
-    monkeypatch.setenv("OLAF_STATE", str(folder))
-    yield folder
-    for name in all_names():
-        destroy_deployment(Store(folder_of(name)))

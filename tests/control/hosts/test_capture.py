@@ -24,16 +24,14 @@ TO_RIGHT = bytes.fromhex("02000a000302") + bytes(6) + b"\x88\xb5"
 
 
 @pytest.fixture(scope="module", params=["veth", "unix"])
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def lab(request: pytest.FixtureRequest, place: Path) -> Iterator[str]:
     """Provide the transport of a deployment for all of these tests."""
     if request.param == "veth" and needs_interfaces.args[0]:
         pytest.skip(needs_interfaces.kwargs["reason"])
     ports = [(f"name: {name}}}", f"name: {name}, transport: {request.param}}}") for name in ("left", "right")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-        bring_up("lab", *ports, with_hosts=False)
-        yield request.param
-        destroy_deployment(Store(folder_of("lab")))
+    bring_up("lab", *ports, with_hosts=False)
+    yield request.param
+    destroy_deployment(Store(folder_of("lab")))
 
 
 @contextmanager

@@ -5,13 +5,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from olafctl import paths
-from olafctl.control.destroy import destroy_deployment
 from olafctl.control.status import read_status
 from olafctl.control.store import Store, folder_of
 from tests.control.hosts.conftest import SOON, bring_up, exec_line, needs_interfaces
@@ -20,13 +18,10 @@ SAMPLES = paths.sources() / "testbeds" / "samples"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def lab(place: Path) -> Path:
     """Provide the folder of a deployment for all of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-        bring_up("lab")
-        yield folder_of("lab")
-        destroy_deployment(Store(folder_of("lab")))
+    bring_up("lab")
+    return folder_of("lab")
 
 
 def started(host: str, *words: object) -> "subprocess.Popen[str]":
