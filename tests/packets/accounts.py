@@ -1,4 +1,4 @@
-"""What engines have done with the updates that they were sent."""
+"""Accounts of the updates that engines were sent."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from tests.packets.live import Live
 
 
 class Account:
-    """Begins with what the engines' queues and the links between them count when it is made."""
+    """An account that begins with the counts of the engines' queues and links at its creation."""
 
     def __init__(self, tree: Live) -> None:
         self._tree = tree
@@ -21,8 +21,8 @@ class Account:
         return sum(self._tree.refused(engine)[Refusal.EPOCH] for engine in engines)
 
     def settle(self, sent: int, arrived: Iterable[Got], renewed: bool = False) -> None:
-        """Each of the ``sent`` updates is in one that arrived, or was replaced by a newer one, or was refused
-        for an epoch that was ``renewed`` meanwhile."""
+        """Check that each of the ``sent`` updates is in one that arrived, was replaced by a newer one, or was
+        refused for an epoch that was ``renewed`` meanwhile."""
         grown = {
             name: {counter: registers.read(counter) - value for counter, value in self._queues[name].items()}
             for name, registers in self._tree.queues.items()

@@ -1,6 +1,6 @@
-"""A live deployment for the packet tests: the one that ``olafctl test`` names, or one of our own.
+"""A live deployment for the packet tests: the one that ``olafctl test`` names, or one of the tests' own.
 
-In the suite, small testbeds are deployed for the session on every target whose tools are there.
+In the suite, small testbeds are deployed for the session on every target whose tools are present.
 """
 
 import os
@@ -23,19 +23,19 @@ from tests.packets.live import Live
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
 TARGETS = registry.target_names()
 MIXED = [int(seed) for seed in os.environ.get("OLAF_MIXED", "1,2").split(",")]
-"""Seeds of the testbeds of all modes that are deployed, too."""
+"""The seeds of the testbeds of all modes that are deployed, too."""
 BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "software") for seed in MIXED]
 HISTORIES = [int(seed) for seed in os.environ.get("OLAF_HISTORIES", "1").split(",")]
-"""Seeds of the histories that a testbed has behind it: clusters and members came, moved and went."""
+"""The seeds of the histories that a testbed has behind it: clusters and members came, moved and went."""
 BEDS += [(f"testbed+{seed}", "software") for seed in HISTORIES]
 CARDS = ("opennic", "opennic-sim", "corundum")
-"""Targets of one engine."""
+"""The targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
 SLOW = {
     *(("testbed", "opennic-sim"), ("mixed-2", "software"), ("testbed+1", "software")),
     *(("two-engines", "software"), ("three-engines", "twin")),
 }
-"""Beds that take some minutes, or say little more than others do."""
+"""Testbeds that take some minutes, or test little more than others do."""
 
 
 def _params(beds: Iterable[tuple[str, str]]) -> list[Any]:
@@ -50,7 +50,7 @@ def _params(beds: Iterable[tuple[str, str]]) -> list[Any]:
     ids=lambda given: given if NAMED else given[given[0] == "testbed"],
 )
 def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The store of a running deployment."""
+    """Provide the store of a running deployment."""
     if NAMED:
         yield pick_store(NAMED)
         return
@@ -67,7 +67,7 @@ def session(deployment: Store) -> Iterator[Live]:
 
 @pytest.fixture
 def live(session: Live) -> Iterator[Live]:
-    """The deployment with an empty queue; afterwards no update may be unaccounted for."""
+    """Provide the deployment with an empty queue; afterwards no update may be unaccounted for."""
     with _undisturbed(session) as live:
         yield live
 
@@ -83,7 +83,7 @@ def live(session: Live) -> Iterator[Live]:
     ids=lambda given: given if NAMED else "-".join(given),
 )
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A deployment of several engines."""
+    """Provide a deployment of several engines."""
     if NAMED:
         with _seen(pick_store(NAMED)) as live:
             if len(live.testbed.engines) == 1:
@@ -97,7 +97,7 @@ def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def tree(tree_session: Live) -> Iterator[Live]:
-    """As ``live``, of several engines."""
+    """Provide a deployment as ``live`` does, of several engines."""
     with _undisturbed(tree_session) as live:
         yield live
 
@@ -109,7 +109,7 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
         pytest.skip(f"the target {target} needs {', '.join(missing)}")
     if target == "bmv2" and (reason := interfaces.why_not()):
         pytest.skip(f"the target bmv2 needs network interfaces: {reason}")
-    # Short, because a UNIX socket's path has 107 bytes.
+    # The path is short, because a UNIX socket's path has 107 bytes.
     state = folders.mktemp("s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(state))
@@ -117,7 +117,7 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
         path = Path(__file__).parent / f"{bed}.yaml"
         name, _, seed = bed.partition("mixed-")
         text = path.read_text() if name else mixed.testbed(int(seed))
-        if history:  # room for more clusters
+        if history:  # there is room for more clusters
             text = text.replace("indices: 8", "indices: 16")
         testbed = testbeds.load_testbed(path, f"target: {target}\n{text}")
         if problems := registry.get_target(target).problems(testbed, folder_of(testbed.name)):

@@ -1,4 +1,4 @@
-"""Updates, ACKs and what should become of them, as Scapy packets."""
+"""Updates, ACKs and their expected outputs, as Scapy packets."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ Gradient = npt.NDArray[np.float32]
 
 
 def gradient(seed: int, values: int = 40) -> Gradient:
-    """Values of many magnitudes and both signs, of which few sums are exact."""
+    """Return values of many magnitudes and both signs, of which few sums are exact."""
     random = np.random.default_rng(seed)
     return (random.standard_normal(values) * 10.0 ** random.integers(-3, 4, values)).astype(np.float32)
 
@@ -33,7 +33,7 @@ def update(
     gen_time: int = 1_000,
     **fields: int,
 ) -> Packet:
-    """Return a worker's update to the parameter server, with its cluster's epoch unless ``fields`` say
+    """Return a worker's update to the parameter server, of its cluster's epoch unless ``fields`` name
     another."""
     epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
@@ -54,7 +54,7 @@ def contribution(
 
 
 def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1, **fields: int) -> Packet:
-    """Return the parameter server's ACK for an update of ``worker``, of its epoch unless ``fields`` say
+    """Return the parameter server's ACK for an update of ``worker``, of its epoch unless ``fields`` name
     another."""
     epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000)
@@ -70,7 +70,7 @@ def whole(packet: Packet) -> Packet:
 
 
 def delivered(frame: Packet, member: Member, status: OlafStatus) -> Packet:
-    """Return what ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
+    """Return the copy of an ACK for ``member``: its own addresses, and the status after the Olaf header."""
     expected = Ether(bytes(frame))
     expected[Ether].dst = member.mac
     expected[IP].dst = str(member.ip)
@@ -87,7 +87,7 @@ def delivered(frame: Packet, member: Member, status: OlafStatus) -> Packet:
 
 @dataclass(frozen=True)
 class Got:
-    """An Olaf frame that arrived, taken apart without relying on its UDP port."""
+    """An Olaf frame that arrived, decoded without relying on its UDP port."""
 
     frame: bytes
 

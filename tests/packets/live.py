@@ -1,8 +1,8 @@
 """A live deployment seen from its hosts: send and receive real frames, in a known order, without sleeping.
 
 A barrier sends a broadcast marker from every front port and waits until the markers have come out at all the
-others. A port's frames stay in order, so behind a barrier everything sent before it has reached the queue,
-and everything that had left the queue has arrived.
+others. A port's frames stay in order, so after a barrier every earlier frame has reached the queue, and every
+update that had left the queue has arrived.
 """
 
 import itertools
@@ -36,7 +36,7 @@ from olafswitch.ports.host import HostPort
 from olafswitch.ports.transport import Transport
 
 DEADLINE = 60.0
-"""Seconds after which something that must happen is taken not to."""
+"""The seconds after which an event that must happen counts as missing."""
 MARKER = 0x88B5
 """An EtherType for local experiments (IEEE 802)."""
 STRANGER_MAC = "02:00:99:99:99:99"
@@ -45,16 +45,16 @@ BROADCAST = "ff:ff:ff:ff:ff:ff"
 _MARKER_HEADER = bytes(Ether(src=STRANGER_MAC, dst=BROADCAST, type=MARKER))
 
 Arrivals = dict[int, list[bytes]]
-"""Frames by the front port they arrived at, in order."""
+"""Frames by the front port at which they arrived, in order."""
 
 
 class Counted(dict[str, int]):
-    """How much each of the queue's counters grew."""
+    """The growth of each of the queue's counters."""
 
 
 @dataclass
 class Live:
-    """A deployment: its testbed, what runs, and the hosts' sides of its front ports."""
+    """A deployment: its testbed, its running target, and the hosts' sides of its front ports."""
 
     store: Store
     testbed: Testbed
@@ -75,7 +75,7 @@ class Live:
         for port in self._hosts.values():
             port.close()
 
-    # Who is there
+    # The hosts
 
     @property
     def server(self) -> Host:
@@ -98,8 +98,8 @@ class Live:
         return modes == {Mode.OLAF} and rewards == {None} and cluster.staleness_bound is None
 
     def cluster(self, workers: int, nth: int = 0, *, merging: bool = True) -> Cluster:
-        """Return the ``nth`` cluster of at least so many workers, of those that merge, or of all that are
-        served. Skips the test when there are fewer."""
+        """Return the ``nth`` cluster of at least this many workers, of those that merge, or of all that are
+        served. Skip the test when there are fewer."""
         of = self.merging if merging else self.served
         fitting = [cluster for cluster in of if len(cluster.workers) >= workers]
         if nth >= len(fitting):
@@ -112,20 +112,20 @@ class Live:
 
     @property
     def engine(self) -> Host:
-        """Where members of iswitch clusters send to."""
+        """The host to which members of iswitch clusters send."""
         assert self.testbed.engine_host is not None
         return self.testbed.engine_host
 
     @property
     def slots(self) -> int:
-        """Slots of the only queue. Skips the test where shards have a part each."""
+        """The slots of the only queue. Skips the test where shards have a part each."""
         if self.testbed.shards > 1:
             pytest.skip("is about the slots of one queue, and the engine has shards")
         return self.testbed.root.slots
 
     def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
-        """Return a cluster of mode iswitch. Skips the test when none has that size, or several engines
-        share in its rounds."""
+        """Return a cluster of mode iswitch. Skip the test when none has that size, or several engines share
+        in its rounds."""
         assert self.registers is not None
         for cluster in self.testbed.clusters:
             mode = self.testbed.mode_of(cluster)
@@ -146,24 +146,24 @@ class Live:
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
 
     def ask(self, call: str, **fields: Any) -> Any:
-        """Change clusters or members as a command does where no daemon runs; the testbed is as it is then."""
+        """Change clusters or members as a command does where no daemon runs, and read the testbed again."""
         answer = LocalClient(self.store).call(call, **fields)
         self.look()
         return answer
 
     def look(self) -> None:
-        """Read the testbed again, with its members as they are now."""
+        """Read the testbed again, with its present members."""
         self.testbed = current_testbed(self.store)
 
     @property
     def changed(self) -> bool:
-        """Whether the members are others than those of the testbed's text."""
+        """Whether the members differ from those of the testbed's text."""
         return self.testbed.workers != recorded_testbed(self.store).workers
 
     # Frames in and out
 
     def send(self, host: Host, frame: Packet | bytes) -> None:
-        """Send a frame from where ``host`` is."""
+        """Send a frame from the place of ``host``."""
         self.send_at(host.port, frame)
 
     def send_at(self, port: int, frame: Packet | bytes) -> None:
@@ -171,7 +171,7 @@ class Live:
         self._hosts[port].send(bytes(frame))
 
     def barrier(self) -> None:
-        """Return once everything sent before has reached the queue, and what had left it has arrived."""
+        """Wait until every frame sent before has reached the queue, and all that had left it has arrived."""
         markers = {port: _MARKER_HEADER + next(self._nonces).to_bytes(50, "big") for port in self.ports}
         for sender, marker in markers.items():
             self.send_at(sender, marker)
@@ -179,8 +179,8 @@ class Live:
             self._read_until(receiver, {marker for port, marker in markers.items() if port != receiver})
 
     def arrivals(self) -> Arrivals:
-        """Return what has arrived since the last call, behind a barrier and with the queue at rest but for
-        partial sums; only ports where something did."""
+        """Return the frames since the last call, after a barrier and with the queue at rest except for
+        partial sums; only ports with frames are named."""
         for name, registers in self.queues.items():
             self.barrier()
             if not registers.read("hold"):
@@ -191,23 +191,22 @@ class Live:
         return taken
 
     def exchange(self, *sent: tuple[Host, Packet | bytes]) -> Arrivals:
-        """Send frames one behind the other, each in the queue before the next; what arrives in the end."""
+        """Send frames in order, each in the queue before the next, and return the frames that arrive."""
         for host, frame in sent:
             self.send(host, frame)
             self.barrier()
         return self.arrivals()
 
     def expect(self, port: int, frame: bytes) -> None:
-        """Read a port until ``frame`` arrives. Fails after the deadline."""
+        """Read a port until ``frame`` arrives. Fail after the deadline."""
         self._read_until(port, {frame})
 
     def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
-        """Return the next frame at a port, whatever it is; None when none arrives within ``timeout``
-        seconds."""
+        """Return the next frame at a port; None when none arrives within ``timeout`` seconds."""
         return self._hosts[port].receive(timeout)
 
     def next_message(self, worker: Member) -> bytes:
-        """Return the payload of the next control message for a worker. Fails after the deadline."""
+        """Return the payload of the next control message for a worker. Fail after the deadline."""
         end = time.monotonic() + DEADLINE
         while True:
             frame = self._hosts[worker.port].receive(max(end - time.monotonic(), 0))
@@ -225,18 +224,18 @@ class Live:
 
     @property
     def registers(self) -> Registers:
-        """The only queue's. Skips the test where there are several engines."""
+        """The registers of the only queue. Skips the test where there are several engines."""
         return self._queue("")
 
     @contextmanager
     def held(self, *engines: str) -> Iterator[None]:
-        """Inside, no update begins to leave these engines' queues, or the only one's."""
+        """Let no update begin to leave these engines' queues, or the only one's, inside the context."""
         with self.settings(*engines, hold=1):
             yield
 
     @contextmanager
     def settings(self, *engines: str, **values: int) -> Iterator[None]:
-        """Inside, global registers of these engines' queues, or of the only one, have other values."""
+        """Give global registers of these engines' queues, or of the only one, other values inside."""
         queues = [self._queue(name) for name in engines or ("",)]
         before = [{name: registers.read(name) for name in values} for registers in queues]
         try:
@@ -251,14 +250,15 @@ class Live:
 
     @contextmanager
     def configured(self, *clusters: Cluster, **values: Any) -> Iterator[None]:
-        """Inside, the indices of ``clusters`` have other settings; all that merge, when none is given."""
+        """Give the indices of ``clusters``, or of all that merge, other settings inside the context."""
         spans = [(each.first, last_index(each)) for each in clusters or self.merging]
         with configured(self.registers, spans, **values):
             yield
 
     @contextmanager
     def counting(self, engine: str = "") -> Iterator[Counted]:
-        """Yield how the counters of an engine's queue, or of the only one, grew inside is known after it."""
+        """Yield the growth of the counters of an engine's queue, or of the only one; it is known
+        afterwards."""
         registers = self._queue(engine)
         before = registers.read_all()
         grown = Counted()
@@ -268,8 +268,8 @@ class Live:
 
     @contextmanager
     def refusing(self, engine: str = "") -> Iterator[Counter[Refusal]]:
-        """Yield how many frames VNP4₁ of an engine, or of the only one, refused inside is known after it,
-        for each reason that there was."""
+        """Yield the frames that VNP4₁ of an engine, or of the only one, refused, by reason, known after the
+        context."""
         self._queue(engine)
         before = self.refused(engine)
         grown: Counter[Refusal] = Counter()
@@ -277,7 +277,7 @@ class Live:
         grown.update(self.refused(engine) - before)
 
     def refused(self, engine: str = "") -> Counter[Refusal]:
-        """Return how many frames VNP4₁ of an engine, or of the only one, has refused for each reason."""
+        """Return how many frames VNP4₁ of an engine, or of the only one, has refused, by reason."""
         device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
         with devices.watch_devices(self.running) as sessions:
             counted = sessions[device].direct_counters(REFUSALS)
@@ -286,7 +286,7 @@ class Live:
         return Counter({reason: packets[entry.key] for reason, entry in entries.items()})
 
     def wait(self, reached: Callable[[dict[str, int]], bool], engine: str = "") -> dict[str, int]:
-        """Read the registers until ``reached`` says so. Fails after the deadline."""
+        """Read the registers until ``reached`` holds. Fail after the deadline."""
         end = time.monotonic() + DEADLINE
         registers = self._queue(engine)
         while not reached(now := registers.read_all()):
@@ -294,7 +294,7 @@ class Live:
         return now
 
     def assert_conserved(self) -> None:
-        """Every update that came into a queue has left, was combined, was dropped, or is still there."""
+        """Check that every update that came into a queue has left, was combined or dropped, or is in it."""
         for registers in self.queues.values():
             now = registers.read_all()
             accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
@@ -308,8 +308,8 @@ class Live:
         return of_root(self.running.queues)
 
     def _read_until(self, port: int, marks: Set[bytes]) -> None:
-        """Read a port until all of ``marks`` came; frames of our hosts go to the inbox, the kernel's own
-        nowhere."""
+        """Read a port until all of ``marks`` came; frames of our hosts go to the inbox, the kernel's own are
+        dropped."""
         end = time.monotonic() + DEADLINE
         missing = set(marks)
         while missing:
@@ -327,7 +327,7 @@ def last_index(cluster: Cluster) -> int:
 
 
 def udp(source: Host | Member, destination: Host, dport: int, sport: int | None = None) -> Packet:
-    """Ethernet, IPv4 and UDP without a checksum, from one host to another."""
+    """Return Ethernet, IPv4 and UDP without a checksum, from one host to another."""
     return (
         Ether(src=source.mac, dst=destination.mac)
         / IP(src=str(source.ip), dst=str(destination.ip))

@@ -11,8 +11,8 @@ _INDICES = 8
 
 
 def testbed(seed: int) -> str:
-    """Return a testbed of one engine, of even seeds in two shards, with two clusters of mode olaf, one of
-    fifo and one that sums, or more."""
+    """Return a testbed of one engine, for even seeds in two shards, with at least two clusters of mode olaf,
+    one of fifo and one that sums."""
     pick = random.Random(seed)
     modes = [Mode.OLAF, Mode.OLAF, Mode.FIFO, pick.choice([Mode.ISWITCH, Mode.ISWITCH_ASYNC])]
     modes += pick.choices([*Mode, Mode.OLAF], k=pick.randint(0, 3))
@@ -46,7 +46,7 @@ def live_through(testbed: Callable[[], Testbed], seed: int, call: Callable[..., 
     move, leave and come back, in the same order for the same seed."""
     pick = random.Random(seed)
     ports = sorted({worker.port for worker in testbed().workers})
-    for nth in range(2):  # their epochs are new ones
+    for nth in range(2):  # their epochs are new
         call("CreateCluster", name=f"late{nth}")
         for member in range(3):
             where = {"ip": f"10.0.{30 + nth}.{member + 1}", "port": pick.choice(ports)}

@@ -1,6 +1,6 @@
-"""The ports at which each address is valid: the rule that docs/threats.md shows, as the tests ask for it.
+"""The ports at which each address is valid: the rule of docs/threats.md, for tests.
 
-It knows nothing of tables and entries. The tests make their probes from it: of frames on every target, and of
+It knows nothing of tables and entries. The tests make their probes from it: frames on every target, and
 control messages.
 """
 
@@ -25,7 +25,7 @@ class Name(StrEnum):
 
 
 class RulePlace(StrEnum):
-    """Where a frame comes in."""
+    """The port by which a frame comes in."""
 
     OWN = "its own port"
     OTHER = "another front port"
@@ -35,7 +35,7 @@ class RulePlace(StrEnum):
 
 
 class RuleFrame(StrEnum):
-    """What comes in: frames, then control messages."""
+    """The kind of a frame, and then of a control message."""
 
     UPDATE = "UPDATE to a server or the engine"
     ANSWER = "ACK, RESULT to a worker"
@@ -47,7 +47,7 @@ class RuleFrame(StrEnum):
 
 
 class Fate(StrEnum):
-    """What becomes of a frame that is not refused."""
+    """The fate of a frame that is not refused."""
 
     QUEUE = "queue"
     MEMBERS = "each member"
@@ -64,7 +64,7 @@ class Wrong(NamedTuple):
     must: str
     reason: Refusal
     fields: Sequence[Mapping[str, int | str]] = ()
-    """What a probe sets: fields of the Olaf header, ``mac``, ``dport``, or epochs that it is ``later``."""
+    """The changes of a probe: Olaf header's fields, ``mac``, ``dport``, or epochs that it is ``later``."""
 
 
 FRAMES = (RuleFrame.UPDATE, RuleFrame.ANSWER, RuleFrame.OTHER)
@@ -128,17 +128,17 @@ UPDATES = (
     Wrong("epoch", "the cluster's", Refusal.EPOCH, [{"later": 1}]),
     Wrong("segment", "of the cluster's model", Refusal.SEGMENT, [{"segment": 999}]),
 )
-"""In the order in which they are looked at."""
+"""The parts in the order in which they are checked."""
 
 
 def verdict(name: Name, own: bool, frame: RuleFrame) -> Verdict:
-    """Return what becomes of what comes in by the name's own front port, or another one."""
+    """Return the fate of a frame that comes in by the name's own front port, or another one."""
     place = RulePlace.OWN if own else RulePlace.OTHER
     return TABLE[name, place if (name, place, frame) in TABLE else RulePlace.ANY, frame]
 
 
 def markdown() -> str:
-    """Both tables as docs/threats.md has them."""
+    """Return both tables in the form of docs/threats.md."""
     lines = ["| source address | comes in by | " + " | ".join((*FRAMES, *MESSAGES)) + " |"]
     lines.append("|---" * (2 + len(FRAMES) + len(MESSAGES)) + "|")
     for (name, place), verdicts in _ROWS.items():

@@ -12,7 +12,7 @@ LONG = (1 << 31) - 1
 
 
 def status_after(live: Live, clusters: int) -> Got:
-    """Return the ACK that a worker gets while one update of each of so many clusters waits."""
+    """Return the ACK that a worker gets while one update of each of this many clusters waits."""
     worker = live.cluster(1).workers[0]
     with live.held():
         for nth in range(clusters):
@@ -33,7 +33,7 @@ def test_an_ack_carries_waiting_updates_and_free_slots(live: Live) -> None:
 
 
 def test_an_ack_carries_the_number_of_active_clusters(live: Live) -> None:
-    """It delivers N, the number of clusters that sent within the window."""
+    """The ACK delivers N, the number of clusters that sent within the window."""
     sending = len([cluster for cluster in live.merging if cluster.workers])
     with live.settings(active_window=LONG):
         assert status_after(live, sending).status.active_clusters == sending

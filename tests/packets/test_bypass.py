@@ -26,7 +26,7 @@ def ip(source: Host, destination: Host, **fields: Any) -> Packet:
 
 
 def frames(source: Host, destination: Host) -> dict[str, Packet]:
-    """Traffic between two hosts that is none of Olaf's."""
+    """Return traffic between two hosts that is not Olaf's."""
     return {
         "udp": udp(source, destination, 53) / Raw(ODD),
         "udp-with-checksum": ip(source, destination) / UDP(sport=1000, dport=2000) / Raw(ODD),
@@ -108,7 +108,7 @@ def test_a_vlan_tag_stays_where_it_is(live: Live) -> None:
 def test_a_flow_is_never_reordered(live: Live) -> None:
     """Bypassing traffic keeps its order, whatever waits in the queue."""
     worker = live.cluster(1, merging=False).workers[0]
-    # BMv2 itself drops what comes to an egress port at which 64 frames wait, when its threads are late.
+    # BMv2 itself drops frames to an egress port at which 64 frames wait, when its threads are late.
     sent = [
         bytes(udp(worker, live.server, 7) / Raw(nth.to_bytes(2, "big") * (nth % 60 + 1))) for nth in range(60)
     ]

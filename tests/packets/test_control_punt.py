@@ -12,7 +12,7 @@ from tests.packets.live import DEADLINE, Live, udp
 
 @pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b"", None])
 def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes | None) -> None:
-    """Whatever the frame is otherwise, even an update."""
+    """The rest of the frame has no effect, even if it is an update."""
     worker = live.cluster(1, merging=False).workers[0]
     if action is None:
         message = update(live, worker, gradient(1))
@@ -30,7 +30,7 @@ def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes | N
 
 
 def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
-    """A packet-out leaves by the port it names, unchanged."""
+    """A packet-out leaves by the port that it names, unchanged."""
     worker = live.cluster(1, merging=False).workers[0]
     answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
     with devices.control_devices(live.running) as sessions:

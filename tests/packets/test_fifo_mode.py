@@ -9,17 +9,17 @@ from tests.packets.frames import gradient, update
 from tests.packets.live import Live
 
 PACED = 8_000_000
-"""bit/s: a few thousand of these updates a second."""
+"""The rate in bit/s: a few thousand of these updates a second."""
 
 
 def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
-    """It neither merges nor replaces: what fits leaves unchanged in order, the rest is dropped."""
+    """It neither merges nor replaces: updates that fit leave unchanged in order, the rest is dropped."""
     slots = live.slots
     workers = live.cluster(2).workers[:2]
     sent = [
         (workers[nth % 2], update(live, workers[nth % 2], gradient(nth), seq=nth)) for nth in range(slots + 3)
     ]
-    # One after the other: what comes to a port of BMv2 at which 64 frames wait is lost.
+    # They go one after the other: a port of BMv2 at which 64 frames wait loses further frames.
     with live.configured(mode=Mode.FIFO), live.settings(rate=rate_word(PACED)):
         with live.counting() as counted, live.held():
             live.exchange(*sent)
@@ -39,7 +39,7 @@ def test_fifo_ignores_the_reward_rule(live: Live) -> None:
 
 
 def test_a_cluster_of_mode_fifo_merges_nothing(live: Live) -> None:
-    """Beside others that do: the mode is each cluster's own."""
+    """Other clusters merge at the same time: the mode is each cluster's own."""
     need_slots(live, 2)
     clusters = [each for each in live.served if live.testbed.mode_of(each) is Mode.FIFO]
     workers = next((each.workers[:2] for each in clusters if len(each.workers) > 1), None)

@@ -19,7 +19,7 @@ def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> No
 
 
 def test_a_full_queue_still_merges_and_replaces(live: Live) -> None:
-    """When the queue is full, Olaf does not immediately drop: of a cluster that waits it aggregates."""
+    """When the queue is full, Olaf does not immediately drop: it aggregates with a waiting cluster."""
     slots = live.slots
     clusters = [live.cluster(2, nth) for nth in range(slots)]
     with live.counting() as counted, live.held():

@@ -15,7 +15,7 @@ OLAF = HEADERS - layouts.OLAF.size
 
 
 def assert_serves(live: Live) -> None:
-    """The deployment still forwards an update byte for byte."""
+    """Check that the deployment still forwards an update byte for byte."""
     worker = live.cluster(1).workers[0]
     sent = update(live, worker, gradient(77))
     assert live.exchange((worker, sent)) == {live.server.port: [bytes(sent)]}
@@ -34,7 +34,7 @@ def test_a_frame_cut_within_its_headers_bypasses_as_it_is(live: Live, length: in
 
 @pytest.mark.parametrize("length", [HEADERS, HEADERS + 1, HEADERS + 63, HEADERS + 64, None])
 def test_an_update_of_another_length_than_it_says_is_dropped(live: Live, length: int | None) -> None:
-    """Cut, or with more behind it."""
+    """The update is cut, or has bytes behind it."""
     worker = live.cluster(1).workers[0]
     wrong = (bytes(update(live, worker, gradient(1, 40))) + b"more")[:length]
     with live.counting() as counted:
@@ -74,8 +74,8 @@ def test_another_version_or_type_is_ordinary_traffic(live: Live, first_byte: int
 
 
 def _broken(frame: Packet, field: str, value: int) -> Packet:
-    """Return the frame with one field of its IPv4 header wrong, and the checksum right but when it is
-    that."""
+    """Return the frame with one field of its IPv4 header wrong, and the checksum right unless it is that
+    field."""
     frame[IP].setfieldval(field, value)
     if field != "chksum":
         del frame[IP].chksum
@@ -94,7 +94,7 @@ def _broken(frame: Packet, field: str, value: int) -> Packet:
 def test_a_header_the_receiver_would_drop_takes_no_sum_with_it(
     live: Live, reason: Refusal, field: str, value: int
 ) -> None:
-    """A good worker's update waits; the broken one has the newer gen_time and would give its header."""
+    """A good worker's update waits; the broken update has the newer gen_time and would give its header."""
     good, bad = live.cluster(2).workers[:2]
     waiting = update(live, good, gradient(1), gen_time=100)
     broken = _broken(update(live, bad, gradient(2), gen_time=200), field, value)
@@ -109,7 +109,7 @@ def test_a_header_the_receiver_would_drop_takes_no_sum_with_it(
 
 @pytest.mark.parametrize("wrong", ["mac", "dport"])
 def test_a_wrong_destination_takes_no_sum_with_it(live: Live, wrong: str) -> None:
-    """The newer update's header would be that of the merged frame, and its receiver would drop it."""
+    """The newer update's header would be the merged frame's, and its receiver would drop it."""
     good, bad = live.cluster(2).workers[:2]
     waiting = update(live, good, gradient(1), gen_time=100)
     broken = update(live, bad, gradient(2), gen_time=200)
@@ -133,7 +133,7 @@ def test_a_truncated_ack_gains_no_status_and_no_copies(live: Live, length: int) 
 
 
 def test_an_ack_that_carries_a_status_keeps_one_status(live: Live) -> None:
-    """An ACK that crossed another engine is not made longer a second time."""
+    """An ACK that crossed another engine does not get longer a second time."""
     worker = live.cluster(1).workers[0]
     [once] = at(live.exchange((live.server, ack(live, worker, gradient(1)))), worker)
     again = once.ether

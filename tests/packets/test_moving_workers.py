@@ -24,13 +24,13 @@ Ready = Callable[[], None]
 
 @dataclass
 class Move:
-    """How a worker goes from one cluster or engine to another one, and back."""
+    """A move of a worker from one cluster or engine to another, and back."""
 
     live: Live
     name: str
     home: Cluster
     other: Cluster
-    """Its cluster afterwards; ``home`` where only its engine changes."""
+    """The worker's cluster afterwards; ``home`` where only its engine changes."""
     companion: Member
     """A member of ``other``."""
     go: Callable[[Ready], object]
@@ -38,7 +38,7 @@ class Move:
 
     @property
     def worker(self) -> Member:
-        """The worker where it is now."""
+        """The worker at its present place."""
         return next(each for each in self.live.testbed.workers if each.name == self.name)
 
     def members(self, cluster: Cluster) -> Sequence[Member]:
@@ -46,7 +46,7 @@ class Move:
 
     @contextmanager
     def in_background(self, act: Callable[[], object]) -> Iterator[threading.Event]:
-        """Inside, ``act`` runs in a thread; the event is set when it has ended. It must end without error."""
+        """Run ``act`` in a thread inside the context; the event is set when it has ended without error."""
         ended, failures = threading.Event(), list[BaseException]()
 
         def run_moves() -> None:
@@ -67,7 +67,7 @@ class Move:
 
 
 def regroup(live: Live, worker: Member, home: Cluster, other: Cluster, companion: Member) -> Iterator[Move]:
-    """Yield the worker goes to the cluster ``other``, by a call; afterwards it is back."""
+    """Yield the worker's move to the cluster ``other``, by a call; afterwards the worker is back."""
 
     def to(cluster: Cluster) -> None:
         live.ask("MoveWorker", worker=worker.name, cluster=cluster.name)
@@ -84,7 +84,7 @@ def regrouped(live: Live) -> Iterator[Move]:
 
 @pytest.fixture(params=["by a call", "by a deploy"])
 def crossed(tree: Live, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Move]:
-    """The worker goes to members at another engine: to their cluster, or to their port."""
+    """Provide a move of the worker to members at another engine: to their cluster, or to their port."""
     if request.param == "by a call":
         yield from regroup(tree, *_cross(tree))
         return
@@ -124,7 +124,7 @@ def _cross(tree: Live) -> tuple[Member, Cluster, Cluster, Member]:
 
 
 def reached(live: Live, worker: Member, seq: int = 1) -> list[str]:
-    """Return the workers who get a copy of an ACK to ``worker``."""
+    """Return the workers that get a copy of an ACK to ``worker``."""
     arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
     everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
     assert sum(len(frames) for _, frames in everyone) == sum(map(len, arrived.values()))
@@ -155,8 +155,8 @@ def check_acks_find_members(move: Move) -> None:
 
 
 def check_no_update_is_lost(move: Move) -> None:
-    """Each update sent meanwhile arrives, alone, in a sum or replaced by a newer one of its worker, unless it
-    has the epoch that the worker has just left."""
+    """Check that each update sent during a move arrives, alone, in a sum or replaced by a newer one of its
+    worker, unless it has the epoch that the worker has just left."""
     live, account, sent = move.live, Account(move.live), 0
     ready, gone = threading.Event(), threading.Event()
     place = move.worker
@@ -206,7 +206,7 @@ def test_acks_reach_a_crossed_worker_at_its_new_place_only(crossed: Move) -> Non
 
 
 def test_no_update_is_lost_while_a_worker_is_regrouped(regrouped: Move) -> None:
-    # One update leaves while one of each cluster waits: an engine with fewer slots drops one, rightly.
+    # One update leaves while one of each cluster waits: an engine with fewer slots rightly drops one.
     need_slots(regrouped.live, 3)
     check_no_update_is_lost(regrouped)
 
@@ -239,8 +239,8 @@ def next_copy(live: Live, worker: Member, timeout: float = DEADLINE) -> int | No
 
 
 def test_a_regrouped_worker_gets_every_ack_until_it_leaves_and_none_after(regrouped: Move) -> None:
-    """ACKs flow, each sent when the one before has reached a member that stays. Nothing of the old group is
-    delivered after the call has returned, and nothing is lost or doubled; back home it gets them again."""
+    """ACKs flow, each sent when the ACK before has reached a member that stays. No ACK of the old group comes
+    after the call has returned, and none is lost or doubled; back home the worker gets them again."""
     live, worker = regrouped.live, regrouped.worker
     elsewhere = [member for member in regrouped.home.workers if member.port != worker.port]
     if not elsewhere:
@@ -266,7 +266,7 @@ def test_a_regrouped_worker_gets_every_ack_until_it_leaves_and_none_after(regrou
                 assert next_copy(live, worker) is not None
                 regrouped.go(lambda: None)
                 while next_copy(live, worker, 0) is not None:
-                    pass  # delivered before the call returned
+                    pass  # it was delivered before the call returned
                 wait_for(20)
                 assert next_copy(live, worker, 0) is None
                 regrouped.back()

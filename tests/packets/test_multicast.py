@@ -10,7 +10,7 @@ from tests.packets.live import Live
 def test_an_ack_reaches_exactly_the_members_of_its_cluster(live: Live, nth: int) -> None:
     """VNP4₂ multicasts the ACKs to all workers in the corresponding Cluster_ID using preconfigured groups.
 
-    Each copy is addressed to its member; nothing else arrives at any port.
+    Each copy is addressed to its member; no other frame arrives at any port.
     """
     cluster = live.cluster(1, nth, merging=False)
     sent = ack(live, cluster.workers[0], gradient(nth))

@@ -1,5 +1,5 @@
-"""iSwitch's asynchronous aggregation (iSwitch §4): H contributions of any members make a result, and
-results have numbers."""
+"""iSwitch's asynchronous aggregation (iSwitch §4): H contributions of any members make a result, and results
+have numbers."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ Sent = tuple[Member, int]
 
 @pytest.fixture
 def cluster(live: Live) -> Iterator[Cluster]:
-    """A cluster whose sums are numbered, or else one that sends in rounds otherwise."""
+    """Provide a cluster whose sums are numbered, or else one of rounds with numbered sums for the test."""
     for candidate in live.testbed.clusters:
         own = live.testbed.mode_of(candidate) is Mode.ISWITCH_ASYNC
         if own and candidate.h == len(candidate.workers) > 1 and len(live.testbed.engines) == 1:
@@ -37,7 +37,7 @@ def cluster(live: Live) -> Iterator[Cluster]:
 
 @pytest.fixture
 def spread(tree: Live) -> Iterator[Cluster]:
-    """The same with members at several engines."""
+    """Provide a cluster with numbered sums and members at several engines."""
     topology = Topology(tree.testbed)
     for candidate in tree.testbed.clusters:
         if tree.testbed.mode_of(candidate) is Mode.ISWITCH and topology.is_spread(candidate):
@@ -56,7 +56,7 @@ def _numbered(live: Live, cluster: Cluster) -> Iterator[Cluster]:
 
 
 def exchange(live: Live, cluster: Cluster, *sent: Sent, segment: int = 0) -> list[Got]:
-    """Send contributions of one value each, 1000 times the member plus the number; the results that come."""
+    """Send contributions of one value each, 1000 times the member plus the number; return the results."""
     frames = [
         (member, contribution(live, member, np.full(64, _value(member, number), np.float32), number, segment))
         for member, number in sent
@@ -72,7 +72,7 @@ def exchange(live: Live, cluster: Cluster, *sent: Sent, segment: int = 0) -> lis
 
 
 def seen(found: list[Got]) -> list[tuple[int, int, float]]:
-    """(number, count, sum) of each result."""
+    """Return (number, count, sum) of each result."""
     assert all(got.olaf.frame_type == FrameType.RESULT for got in found)
     assert all(got.olaf.flags == Flag.AGGREGATED for got in found)
     assert all(len({*got.values}) == 1 for got in found)
@@ -106,7 +106,7 @@ def test_a_repeated_contribution_counts_once_in_all_results(live: Live, cluster:
 
 
 def test_contributions_may_overtake_each_other_within_the_window(live: Live, cluster: Cluster) -> None:
-    """One of sixteen before the newest still counts, one before those is late."""
+    """One of the sixteen before the newest still counts, an earlier one is late."""
     first = cluster.workers[0]
     live.ask("SetThreshold", cluster=cluster.name, threshold=2)
     with live.counting() as counted:
@@ -145,7 +145,7 @@ def test_numbers_go_on_after_a_new_h_forced_sums_and_halt(live: Live, cluster: C
             assert unpack_header(control.HALT, live.next_message(worker))["halted"] == halted
         if halted:
             assert exchange(live, cluster, (first, 4)) == []
-    # What was dropped while it was halted may come again.
+    # Contributions that were dropped while it was halted may come again.
     sent = [(first, number) for number in (3, 4, 5)]
     assert seen(exchange(live, cluster, *sent[1:])) == [(3, 3, total(*sent))]
 
@@ -183,7 +183,7 @@ def test_help_is_passed_on_and_nothing_is_reset_by_it(live: Live, cluster: Clust
 
 
 def test_engines_number_what_they_pass_on(tree: Live, spread: Cluster) -> None:
-    """A child's result is a contribution of its own to its parent's next; the root's go down to all."""
+    """A child's result is its own contribution to its parent's next result; the root's go down to all."""
     count = len(spread.workers)
     for number in (1, 2, 3):
         sent = [(worker, number) for worker in reversed(spread.workers)]
@@ -191,7 +191,7 @@ def test_engines_number_what_they_pass_on(tree: Live, spread: Cluster) -> None:
 
 
 def test_one_rack_may_make_a_whole_result(tree: Live, spread: Cluster) -> None:
-    """Nothing waits for a member, and so nothing for an engine: here one contributes for all others."""
+    """No sum waits for a certain member or engine: here one member contributes for all others."""
     topology = Topology(tree.testbed)
     top = topology.top(spread)
     rack = next(topology.home(worker) for worker in spread.workers if topology.home(worker) != top)

@@ -10,7 +10,7 @@ THRESHOLD = 10.0
 
 
 def meet(live: Live, waiting: float, arriving: float, enable: int = 1) -> tuple[str, float]:
-    """Return what becomes of an update that finds one of another worker waiting, by its values, and its
+    """Return the fate of an update that meets a waiting one of another worker, by its values, and its
     reward."""
     first, second = live.cluster(2).workers[:2]
     old, new = gradient(1), gradient(2)

@@ -1,4 +1,4 @@
-"""Rounds over several engines (iSwitch §3.4): each sums up its own members, the top one broadcasts."""
+"""Rounds over several engines (iSwitch §3.4): each sums up its own members, the top engine broadcasts."""
 
 from contextlib import ExitStack
 
@@ -16,7 +16,7 @@ from tests.packets.test_rounds import contributions, results
 
 @pytest.fixture
 def cluster(tree: Live) -> Cluster:
-    """A cluster of mode iswitch with members at several engines."""
+    """Provide a cluster of mode iswitch with members at several engines."""
     topology = Topology(tree.testbed)
     for candidate in tree.testbed.clusters:
         if candidate.mode is Mode.ISWITCH and topology.is_spread(candidate):
@@ -25,7 +25,7 @@ def cluster(tree: Live) -> Cluster:
 
 
 def total(tree: Live, cluster: Cluster) -> Gradient:
-    """Return the sum as the engines make it when the members of each contribute in turn, engine by engine."""
+    """Return the engines' sum when the members of each contribute in turn, engine by engine."""
     topology = Topology(tree.testbed)
 
     def of(engine: str) -> Gradient | None:
@@ -70,7 +70,7 @@ def test_each_engine_sums_up_its_members_and_the_root_broadcasts(tree: Live, clu
 
 
 def test_only_complete_rounds_from_below_go_up(tree: Live, cluster: Cluster) -> None:
-    """One of the lower engine's members is missing: the root gets what its own and the others' send."""
+    """One of the lower engine's members is missing: the root gets the updates of all others."""
     topology = Topology(tree.testbed)
     top = topology.top(cluster)
     missing, *others = from_below(tree, cluster)
@@ -120,6 +120,6 @@ def test_reset_discards_the_partial_sums_of_every_engine(tree: Live, cluster: Cl
 
 
 def test_an_h_below_the_number_of_workers_is_refused(tree: Live, cluster: Cluster) -> None:
-    """Each engine waits for all of its own members, so that the root cannot do with fewer."""
+    """Each engine waits for all of its own members, so the root cannot complete a round with fewer."""
     with pytest.raises(BadInput, match="at several engines"):
         tree.ask("SetThreshold", cluster=cluster.name, threshold=len(cluster.workers) - 1)

@@ -40,7 +40,7 @@ def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
 def contributions(
     live: Live, workers: Sequence[Member], round_: int, segment: int = 0
 ) -> list[tuple[Member, Packet]]:
-    """Return contributions to one round, whose values are known by the member."""
+    """Return contributions to one round, with values that depend on the member."""
     return [
         (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
         for worker in workers
@@ -201,7 +201,7 @@ def test_help_is_passed_on_to_the_other_members(live: Live) -> None:
 
 
 def test_only_the_engine_speaks_for_itself(live: Live) -> None:
-    """A result in its name that comes in by a front port is forged, whatever the port."""
+    """A result in the engine's name that comes in by any front port is forged."""
     cluster = live.round_cluster(workers=2)
     frame = contribution(live, cluster.workers[0], gradient(1, 64), 4, frame_type=FrameType.RESULT, count=9)
     frame[IP].src, frame[IP].dst = frame[IP].dst, str(cluster.workers[0].ip)
@@ -215,7 +215,7 @@ def test_only_the_engine_speaks_for_itself(live: Live) -> None:
 
 
 def test_a_worker_counts_for_one(live: Live) -> None:
-    """Or one could end a round for all."""
+    """Otherwise one worker could end a round for all."""
     cluster = live.round_cluster(workers=2)
     worker, count = cluster.workers[0], len(cluster.workers)
     with live.counting() as counted, live.refusing() as refused:
@@ -250,7 +250,7 @@ def test_rounds_never_take_more_slots_than_their_quota(live: Live) -> None:
 
 
 def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
-    """What waits of one is never added to the other."""
+    """A waiting update of one is never added to the other's."""
     cluster = live.round_cluster(workers=2)
     first, second = live.cluster(2).workers[:2]
     one, other = gradient(21), gradient(22)

@@ -1,4 +1,4 @@
-"""Every configured name × kind of frame × front port: what the rule refuses, no target lets through."""
+"""Every configured name × kind of frame × front port: no target passes a frame that the rule refuses."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ from tests.packets.live import STRANGER_MAC, Live
 from tests.packets.rule import UPDATES, Fate, Name, RuleFrame, Verdict, verdict
 
 BATCH = 24
-"""Frames between two looks at what arrives: BMv2 drops what comes to a port at which 64 wait."""
+"""The frames between two reads of arrivals: BMv2 drops frames to a port at which 64 wait."""
 UNKNOWN = IPv4Address("203.0.113.7")
 BETWEEN = IPv4Network("240.0.0.0/8")
 MARK = 4
-"""Bytes at the end of a probe by which it is known again."""
+"""The bytes at the end of a probe by which it is recognised."""
 
 
 _OLAF_FIELDS = {field.name for field in layouts.OLAF.fields}
@@ -28,13 +28,13 @@ _OLAF_FIELDS = {field.name for field in layouts.OLAF.fields}
 
 @dataclass(frozen=True)
 class Probe:
-    """A frame that comes in by a front port, and what must become of it."""
+    """A frame that comes in by a front port, and its expected fate."""
 
     port: int
     frame: bytes
     verdict: Verdict
     reaches: Sequence[int] = ()
-    """Front ports by which it must leave, once each."""
+    """The front ports by which it must leave, once each."""
 
 
 def test_no_frame_passes_that_the_rule_refuses(live: Live) -> None:
@@ -68,7 +68,7 @@ def _hold(live: Live) -> None:
 def _send(
     live: Live, probes: Sequence[Probe]
 ) -> tuple[Counter[Refusal], Mapping[str, int], dict[bytes, list[int]]]:
-    """Return how many were refused for each reason, and came to each queue; the ports at which each one
+    """Return how many probes were refused for each reason and came to each queue, and the ports at which each
     arrived."""
     arrived: dict[bytes, list[int]] = {}
     with ExitStack() as inside:
@@ -102,7 +102,7 @@ class Probes:
                     yield Probe(port, frame, fate, self._reached(fate, to))
 
     def _names(self) -> Iterator[tuple[Name, Host]]:
-        """Yield the names that a frame may bear: of workers one of each cluster, of engines all addresses."""
+        """Yield the names that a frame may bear: a worker of each cluster, and all addresses of engines."""
         bed = self.testbed
         yield from ((Name.WORKER, cluster.workers[0]) for cluster in bed.clusters if cluster.workers)
         yield from ((Name.SERVER, server) for server in bed.parameter_servers)
@@ -118,7 +118,7 @@ class Probes:
         yield Name.UNKNOWN, Host("unknown", 0, STRANGER_MAC, UNKNOWN, 41000)
 
     def _frames(self, source: Host) -> Iterator[tuple[RuleFrame, bytes, Host, Refusal | None]]:
-        """Frames of each kind with that source, to whom they are, and what is wrong with them at its port."""
+        """Yield frames of each kind with that source, with their destination and their fault at its port."""
         bed = self.testbed
         cluster = bed.cluster_of(source) if isinstance(source, Member) else bed.clusters[0]
         wrongs = [(each.reason, fields) for each in UPDATES for fields in each.fields]
@@ -139,7 +139,7 @@ class Probes:
         yield RuleFrame.OTHER, self._olaf(source, self._server, FrameType.INIT, {}), self._server, None
 
     def _olaf(self, source: Host, to: Host, kind: FrameType, fields: Mapping[str, int | str]) -> bytes:
-        """Return an Olaf frame with these fields of its header, or another ``mac`` or ``dport`` than
+        """Return an Olaf frame with these fields of its header, or with another ``mac`` or ``dport`` than
         ``to`` has."""
         header = {"version": layouts.VERSION, "frame_type": int(kind), "count": 1, "seq": self._made + 1}
         header |= {name: int(value) for name, value in fields.items() if name in _OLAF_FIELDS}

@@ -1,4 +1,4 @@
-"""Models of several segments (OLAF §10): each is combined by itself; frames of other jobs are refused."""
+"""Models of several segments (OLAF §10): each is combined alone; frames of other jobs are refused."""
 
 import pytest
 from scapy.layers.l2 import Ether
@@ -30,7 +30,7 @@ def test_each_segment_is_merged_by_itself(live: Live) -> None:
 
 
 def test_a_lost_segment_leaves_the_others_as_they_are(live: Live) -> None:
-    """Every block has a count of its own, so its mean is exact."""
+    """Every block has its own count, so its mean is exact."""
     cluster = _wide(live)
     first, second = cluster.workers[:2]
     frames = [
@@ -64,7 +64,7 @@ def test_generation_times_are_compared_across_their_wrap(live: Live) -> None:
 def test_what_is_not_part_of_the_job_is_refused_and_counted(
     live: Live, reason: Refusal, fields: dict[str, int]
 ) -> None:
-    """A segment beyond the model, and a frame of an earlier run on the same address."""
+    """One frame has a segment beyond the model, another is from an earlier run on the same address."""
     worker = _wide(live).workers[0]
     with live.counting() as counted, live.refusing() as refused:
         assert live.exchange((worker, update(live, worker, gradient(1), **fields))) == {}

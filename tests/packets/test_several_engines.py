@@ -1,4 +1,4 @@
-"""Engines one behind the other (OLAF §8.3, figure 9): what one has merged is merged again by the next."""
+"""Engines behind each other (OLAF §8.3, figure 9): the next engine merges the updates of one again."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class EngineGroup:
 
 
 def group(tree: Live) -> EngineGroup:
-    """Return the first whose others are at other engines, else the first. Skips the test without one."""
+    """Return the first group with others at other engines, else the first. Skip the test without one."""
     topology = Topology(tree.testbed)
     found = []
     for cluster in tree.merging:
@@ -49,7 +49,7 @@ def root(tree: Live) -> str:
 
 
 def received(tree: Live) -> list[Got]:
-    """Return what the parameter server has got."""
+    """Return the frames that the parameter server has got."""
     return at(tree.arrivals(), tree.server)
 
 
@@ -90,7 +90,7 @@ def test_two_aggregated_updates_are_added_up(tree: Live) -> None:
 
 
 def test_an_aggregated_update_is_never_replaced(tree: Live) -> None:
-    """A newer update of the worker whose header an aggregated one bears is added to it."""
+    """A newer update of the worker whose header an aggregated update bears is added to it."""
     found = group(tree)
     values = [gradient(seed) for seed in range(3)]
     first, second = found.pair
@@ -107,7 +107,7 @@ def test_an_aggregated_update_is_never_replaced(tree: Live) -> None:
 
 
 def test_a_single_update_is_replaced_at_the_next_engine_too(tree: Live) -> None:
-    """The newer update of the same worker supersedes the older one, wherever that waits."""
+    """The newer update of the same worker replaces the older one, wherever it waits."""
     found = group(tree)
     worker = found.pair[0]
     with tree.held(root(tree)), tree.counting(root(tree)) as above:
@@ -120,7 +120,7 @@ def test_a_single_update_is_replaced_at_the_next_engine_too(tree: Live) -> None:
 
 
 def test_an_ack_reaches_exactly_the_members_wherever_they_are(tree: Live) -> None:
-    """One copy goes down to each engine that has members, and each of these gets one, addressed to it."""
+    """One copy goes down to each engine that has members, and each member gets one, addressed to it."""
     for cluster in tree.merging:
         for answered in cluster.workers:
             sent = ack(tree, answered, gradient(answered.number))
@@ -151,7 +151,7 @@ def test_an_ack_carries_the_tightest_queues_status(tree: Live) -> None:
 
 
 def test_traffic_that_is_not_olafs_crosses_engines_unchanged(tree: Live) -> None:
-    """Between hosts at different engines, both ways."""
+    """The traffic goes between hosts at different engines, both ways."""
     topology = Topology(tree.testbed)
     far = next(worker for worker in tree.testbed.workers if topology.home(worker) != root(tree))
     for source, target in ((far, tree.server), (tree.server, far)):
@@ -165,7 +165,7 @@ def plain(source: Host, target: Host) -> bytes:
 
 
 def test_values_of_a_gradient_survive_both_engines_bit_for_bit(tree: Live) -> None:
-    """An update that meets no other leaves as it came, but for the UDP checksum."""
+    """An update that meets no other leaves as it came, except for the UDP checksum."""
     found = group(tree)
     worker = found.pair[0]
     values = np.array([0.0, -0.0, 1e-40, 3.4e38, np.inf], dtype=np.float32)

@@ -19,13 +19,13 @@ from tests.packets.test_several_engines import group, root
 
 
 def other_ports(live: Live, port: int) -> list[int]:
-    """Return the front ports but one."""
+    """Return the front ports except ``port``."""
     return [each for each in live.ports if each != port]
 
 
 @pytest.mark.parametrize("source_port", [None, 1, 53])
 def test_an_update_in_another_worker_s_name_is_refused(live: Live, source_port: int | None) -> None:
-    """From whatever port and UDP port; the worker's own next one is served."""
+    """The update comes from any port and UDP port; the worker's own next update is served."""
     victim = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, victim.port)
     named = victim if source_port is None else replace(victim, udp_port=source_port)
@@ -51,7 +51,7 @@ def test_a_worker_may_not_say_that_it_speaks_for_several(live: Live, fields: dic
 
 
 def test_an_ack_in_the_server_s_name_reaches_no_host(live: Live) -> None:
-    """Forged weights would otherwise go to every member."""
+    """Otherwise forged weights would go to every member."""
     worker = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, live.server.port)
     with live.refusing() as refused:
@@ -64,7 +64,7 @@ def test_an_ack_in_the_server_s_name_reaches_no_host(live: Live) -> None:
 
 @pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
-    """Hosts take such a tag off, however many there are, and would believe the address under it."""
+    """Hosts remove such a tag, however many there are, and would believe the address under it."""
     worker = live.cluster(1, merging=False).workers[0]
     forged = whole(ack(live, worker, gradient(6)))
     forged[Ether].dst = BROADCAST
@@ -77,7 +77,7 @@ def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
 
 
 def test_snap_hides_nothing(live: Live) -> None:
-    """Hosts may take what is in it for Ethernet II's."""
+    """Hosts may take SNAP's content for Ethernet II's."""
     worker = live.cluster(1, merging=False).workers[0]
     forged = bytes(whole(ack(live, worker, gradient(6))))
     hidden = bytes.fromhex("aaaa03000000") + forged[12:]
@@ -121,7 +121,7 @@ def _to_another_port(frame: Packet) -> Packet:
 
 @pytest.mark.parametrize("disguise", [_as_fragment, _to_another_port])
 def test_a_disguise_does_not_help(live: Live, disguise: Callable[[Packet], Packet]) -> None:
-    """What bypasses the engine, a receiver's kernel would take for the server's or the worker's."""
+    """A receiver's kernel would take a frame that bypasses the engine for the server's or the worker's."""
     worker = live.cluster(1, merging=False).workers[0]
     weights, gradients = ack(live, worker, gradient(6)), update(live, worker, gradient(6))
     with live.refusing() as refused:
@@ -133,7 +133,7 @@ def test_a_disguise_does_not_help(live: Live, disguise: Callable[[Packet], Packe
 
 
 def test_a_worker_of_one_engine_is_not_believed_at_another(tree: Live) -> None:
-    """Every engine knows where each worker is, those that are not behind it included."""
+    """Every engine knows the place of each worker, also of workers that are not behind it."""
     found = group(tree)
     here, there = found.pair[0], found.others[0]
     forged = update(tree, here, gradient(6))

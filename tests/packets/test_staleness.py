@@ -1,4 +1,4 @@
-"""The staleness rule: updates of older weights weigh less, and those beyond a bound are dropped."""
+"""The staleness rule: updates of older weights weigh less, and updates beyond a bound are dropped."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,18 +15,18 @@ from tests.packets.test_sources import other_ports
 
 NEWEST, BOUND = 100, 8
 SHIFTS = 0x0000_2100
-"""1/2 for a staleness of 2 or 3 versions, 1/4 for 4 to 7, and 1 for all others."""
+"""The weights: 1/2 for a staleness of 2 or 3 versions, 1/4 for 4 to 7, and 1 for all others."""
 
 
 @contextmanager
 def ruled(live: Live) -> Iterator[None]:
-    """Inside, the rule is on for all clusters without rounds, and has learnt no version yet."""
+    """Turn the rule on for all clusters without rounds inside the context, before it has learnt a version."""
     with live.settings(stale_shifts_low=SHIFTS), live.configured(stale_enable=1, stale_bound=BOUND):
         yield
 
 
 def inform(live: Live, worker: Member, **fields: int) -> None:
-    """The parameter server's ACK passes."""
+    """Pass an ACK of the parameter server."""
     assert live.exchange((live.server, ack(live, worker, gradient(1), **fields)))
 
 
@@ -34,7 +34,7 @@ def inform(live: Live, worker: Member, **fields: int) -> None:
     ("behind", "weight"), [(-3, 1), (0, 1), (1, 1), (2, 0.5), (3, 0.5), (4, 0.25), (8, 1)]
 )
 def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: float) -> None:
-    """Only the flag of weighing shows a receiver that it weighs less."""
+    """Only the flag of weighing shows a receiver that the update weighs less."""
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)
@@ -73,7 +73,7 @@ def test_updates_are_weighed_before_they_are_added(live: Live) -> None:
 
 
 def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
-    """Nor dropped, by the engines on its way to the server."""
+    """Nor do the engines on its way to the server drop it."""
     worker = next(each for each in tree.testbed.workers if each.parent != tree.testbed.root.name)
     if worker not in tree.cluster(1).workers:
         pytest.skip("needs a worker behind an engine that is not the root")
@@ -106,7 +106,7 @@ def test_each_segment_has_versions_of_its_own(live: Live) -> None:
 
 @pytest.mark.parametrize("forgery", ["port", "epoch"])
 def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
-    """From the port of a worker, or of another job: updates would be dropped for it."""
+    """The ACK comes from a worker's port, or from another job: updates would be dropped for it."""
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)
@@ -127,7 +127,7 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
 
 
 def test_after_silence_updates_pass_again(live: Live) -> None:
-    """A server that began again has older weights; what is dropped for that is not answered."""
+    """A restarted server has older weights; updates that are dropped for this are not answered."""
     worker = live.cluster(1).workers[0]
     with ruled(live):
         inform(live, worker, weights_version=NEWEST)

@@ -80,7 +80,7 @@ def test_the_newest_is_the_one_generated_last(live: Live) -> None:
 
 
 def test_updates_of_different_clusters_are_never_merged(live: Live) -> None:
-    """Different clusters each keep their own update, leaving in the order of their arrival."""
+    """Different clusters each have their own update, which leave in the order of their arrival."""
     need_slots(live, 2)
     one, other = live.cluster(1).workers[0], live.cluster(1, 1).workers[0]
     sent = [update(live, one, gradient(1)), update(live, other, gradient(2))]
@@ -90,7 +90,7 @@ def test_updates_of_different_clusters_are_never_merged(live: Live) -> None:
 
 
 def test_a_full_slot_of_gradients_is_summed_to_its_last_value(live: Live) -> None:
-    """An update as large as a slot holds, whose last beat is full."""
+    """The update is as large as a slot, and its last beat is full."""
     first, second = live.cluster(2).workers[:2]
     mtu = 1500 - 20 - 8 - 22
     values = min((live.testbed.root.beats - 1) * 16, mtu // 4)
@@ -121,7 +121,7 @@ def test_sums_of_special_values_are_those_of_numpy(live: Live, spread: Callable[
 
 
 def test_what_arrives_is_never_more_than_what_was_sent(live: Live) -> None:
-    """Without a bottleneck nothing waits long enough to be lost: the counts add up to what was sent."""
+    """Without a bottleneck no update waits long enough to be lost: the counts add up to the number sent."""
     senders = live.cluster(2).workers[:2]
     sent = [(senders[nth % 2], update(live, senders[nth % 2], gradient(nth), seq=nth)) for nth in range(20)]
     with live.counting() as counted:

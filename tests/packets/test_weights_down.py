@@ -16,7 +16,7 @@ PAYLOAD = bytes(np.random.default_rng(1).integers(0, 256, 1283, dtype=np.uint8))
 
 
 def delta(live: Live, frame_type: FrameType = FrameType.ACK) -> tuple[Packet, bytes]:
-    """Return a frame of the parameter server to the first worker, and what follows its Olaf header."""
+    """Return a frame of the parameter server to the first worker, and the bytes after its Olaf header."""
     fields = {"line": 7, "version": 3, "base": 2, "frames": 1, "first": 5, "codec": Codec.ULP, "width": 2}
     body = pack_header(DELTA, {**fields, "n": 40, "crc": 99}) + PAYLOAD
     frame = ack(live, live.cluster(1).workers[0], gradient(0), flags=Flag.DELTA, frame_type=frame_type)

@@ -1,4 +1,4 @@
-"""Queues to test: small, and with jumbo slots, built once and kept by content."""
+"""Queues under test: small, and with jumbo slots, built once and cached by content."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ NewQueue = Callable[[Geometry], QueueModel]
 
 @pytest.fixture
 def new_queue() -> Iterator[NewQueue]:
-    """Makes a queue after reset; closes all at the end."""
+    """Provide a function that makes a queue after reset; all are closed at the end."""
     with ExitStack() as stack:
         yield lambda geometry: stack.enter_context(QueueModel(build_queue(geometry)))
 

@@ -1,4 +1,4 @@
-"""Commands: one atomic step for each index, and refused with a stated outcome when they make no sense."""
+"""Commands: one atomic step for each index, refused with a stated reason when they make no sense."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from .test_rules import LIMIT, gradients
 
 
 def give(queue: QueueModel, code: int, first: int, last: int, **staged: int) -> int:
-    """Write a command; whether it was refused."""
+    """Write a command, and return whether it was refused."""
     for name, value in {"range_first": first, "range_last": last, **staged}.items():
         queue.registers.write(name, value)
     queue.registers.write("command", code)

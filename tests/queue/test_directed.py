@@ -1,4 +1,4 @@
-"""Each command in each mode and state of an index, and what teaches it a version, by the golden model."""
+"""Each command in each mode and state of an index, and the versions it learns, by the golden model."""
 
 from dataclasses import replace
 from itertools import product
@@ -18,7 +18,7 @@ from .test_rules import gradients
 
 GEOMETRY = Geometry()
 THRESHOLD = 3
-"""State of the index before the command."""
+"""The state of the index before the command."""
 
 
 def _contribution(index: int, member: int, sequence: int) -> Frame:
@@ -28,7 +28,7 @@ def _contribution(index: int, member: int, sequence: int) -> Frame:
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("command", Command)
 def test_a_command_does_in_each_state_what_the_golden_model_does(command: Command, mode: Mode) -> None:
-    """A state is how many contributions came before; a SET's settings are all that it may be to them."""
+    """A state is the number of earlier contributions; a SET's settings are the only ones for them."""
     settings = [
         IndexSettings(after, halted, threshold)
         for after, halted, threshold in product(Mode, (False, True), (1, 2, 3, 4))
@@ -56,7 +56,7 @@ def test_a_command_does_in_each_state_what_the_golden_model_does(command: Comman
 
 @pytest.mark.parametrize("kind", [FrameKind.ACK, FrameKind.RESULT, FrameKind.BYPASS])
 def test_an_ack_alone_teaches_a_version(kind: FrameKind) -> None:
-    """The other kinds carry the same bytes, for an index that exists."""
+    """The other kinds have the same bytes, for an index that exists."""
     settings = IndexSettings(Mode.OLAF, stale_enable=1, stale_bound=2)
     types = {
         FrameKind.ACK: FrameType.ACK,

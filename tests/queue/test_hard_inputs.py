@@ -19,7 +19,7 @@ WHOLE = (1 << 64) - 1
 
 
 def of_size(size: int, length: int, values: int = 1) -> Frame:
-    """Return an update that declares a size and a UDP length that are not those of its frame."""
+    """Return an update that declares another size and UDP length than those of its frame."""
     sidecar, frame = make_update(3, 1, gradients(1, count=values), udp_length=length)
     return replace(sidecar, size=size), frame
 
@@ -102,7 +102,7 @@ def test_traffic_and_updates_wait_for_one_frame_of_each_other(
 def test_a_write_changes_the_bytes_of_its_strobe(queue: QueueModel, strobe: int, low: int) -> None:
     address = BY_NAME["active_window"].offset
     queue.access(True, address, 0x11223344)
-    refused = strobe & (1 << low) - 1  # bytes below the address
+    refused = strobe & (1 << low) - 1  # these bytes are below the address
     assert queue.access(True, address + low, 0xAABBCCDD, strobe)[0] == (2 if refused else 0)
     old, new = struct.pack("<I", 0x11223344), struct.pack("<I", 0xAABBCCDD)
     written = 0 if refused else strobe
@@ -170,9 +170,9 @@ def test_headers_that_did_not_come_are_not_looked_at(queue: QueueModel, kept: in
 
 @pytest.mark.parametrize("at_once", [1, 8])
 def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, at_once: int) -> None:
-    """Many updates below one cycle's worth of the rate, then a slow rate: none may leave early.
+    """Many updates below one cycle's worth of the rate are followed by a slow rate: none may leave early.
 
-    One alone leaves as it comes, several from where they waited.
+    An update alone leaves as it comes, several leave from their slots.
     """
 
     def leave(values: int, number: int) -> list[Departure]:
@@ -194,7 +194,7 @@ def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, at_once: int
     queue.registers.write("rate", 16 << 16)
     left = leave(360, 8)
     size = len(left[0].frame)
-    # The credit of the fast rate is at most one cycle's, which is what 65,536 bits are worth.
+    # The credit of the fast rate is at most one cycle's, which is worth 65,536 bits.
     starts = [one.first for one in left][65536 // (8 * size) + 1 :]
     assert len(starts) >= 2
     assert all(later - earlier >= 8 * size // 16 for earlier, later in pairwise(starts))

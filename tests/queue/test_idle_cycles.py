@@ -1,4 +1,4 @@
-"""Cycles in which nothing happens are skipped, and it does not show in any byte, cycle or counter."""
+"""Idle cycles are skipped, and this does not show in any byte, cycle or counter."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ALWAYS = 2**31 - 1
 
 @dataclass(frozen=True)
 class Episode:
-    """Settings, and frames with the cycles at which they come, counted from then on."""
+    """Settings, and frames with the cycles at which they come, counted from the settings on."""
 
     settings: dict[str, int]
     frames: Sequence[tuple[int, Frame]]
@@ -27,7 +27,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class SeenCycles:
-    """All that can be seen of an episode."""
+    """The visible results of an episode."""
 
     began: int
     ended: int
@@ -52,7 +52,7 @@ def episodes(geometry: Geometry, seed: int) -> list[Episode]:
 
 
 def walk(model: QueueModel, end: int) -> None:
-    """Let every single cycle pass, until ``end`` or just after: a register access skips none."""
+    """Run every single cycle until ``end`` or just after: a register access skips none."""
     while model.cycle < end:
         model.registers.read("slots")
 

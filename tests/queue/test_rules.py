@@ -24,7 +24,7 @@ def gradients(*values: float, count: int = 40) -> bytes:
 
 
 def held(queue: QueueModel, *frames: Frame) -> dict[str, int]:
-    """Send frames while nothing may leave; the registers after."""
+    """Send frames while nothing may leave, and return the registers."""
     queue.registers.write("hold", 1)
     for sidecar, frame in frames:
         queue.offer(sidecar, frame)

@@ -1,4 +1,4 @@
-"""The staleness rule, where it is easiest to see: scaling to the last bit, what is learnt and forgotten."""
+"""The staleness rule, where it is easiest to see: scaling to the last bit, versions learnt and forgotten."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -43,7 +43,7 @@ def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = FrameKind.ACK
 
 
 def sent(queue: AnyQueue, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
-    """Return what leaves of an update of these words; None when it does not."""
+    """Return the words of an update of ``words`` that leaves; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
     queue.offer(*make_update(0, 1, payload, weights_version=version % 65536, flags=flags))
     queue.settle(LIMIT)
@@ -62,7 +62,7 @@ def ruled(new_queue: NewQueue, bound: int = 65535, shifts: int = 0) -> QueueMode
 
 @pytest.mark.parametrize("shift", range(16))
 def test_lanes_are_divided_exactly_or_vanish(new_queue: NewQueue, shift: int) -> None:
-    """Division is by 2^shift where that is a normal number; what is not becomes zero of its sign."""
+    """Division is by 2^shift where the result is a normal number; other results become zero of its sign."""
     queue = ruled(new_queue, shifts=shift << 4)
     values = np.array(WORDS, "<u4").view("<f4")
     with np.errstate(all="ignore"):
@@ -90,7 +90,7 @@ def test_the_bound_is_the_last_that_passes(new_queue: NewQueue, bound: int) -> N
     assert sent(queue, NEWEST - bound) is not None
     assert sent(queue, NEWEST - bound - 1) is None
     assert sent(queue, NEWEST + 1) is not None
-    assert sent(queue, NEWEST - 32768) is not None  # half the range away it is neither
+    assert sent(queue, NEWEST - 32768) is not None  # half the range away, it is neither
     assert queue.registers.read("dropped_stale") == 1
 
 
@@ -104,7 +104,7 @@ BOUND, BEHIND, UPDATES, ACK_EVERY = 10, 50, 1000, 40
 
 
 def straggle() -> Iterator[Frame]:
-    """Yield every second update is too old, and an ACK comes only after 40: no two are dropped in a row."""
+    """Yield updates of which every second one is too old, and an ACK only after 40: no two drop in a row."""
     for number in range(UPDATES):
         version = number // ACK_EVERY + 100
         if number % ACK_EVERY == 0:
@@ -123,7 +123,7 @@ def test_no_update_of_a_straggler_passes(build: Build) -> None:
 
 
 def test_the_models_drop_every_update_of_a_straggler(new_queue: NewQueue) -> None:
-    """The golden model, and the rules in C++ that receive the same instants."""
+    """The models are the golden model, and the rules in C++ that receive the same instants."""
     comparison = QueueComparison(new_queue(SMALL), SMALL, ClocklessQueue(build_clockless(SMALL)))
     comparison.command(Command.SET, 0, 0, IndexSettings(stale_enable=1, stale_bound=BOUND))
     for frame in straggle():

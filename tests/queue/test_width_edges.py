@@ -1,4 +1,4 @@
-"""Values at the edge of every field's width: a field that is cut by a bit, anywhere, shows here."""
+"""Values at the edge of every field's width: a field that is one bit too short, anywhere, shows here."""
 
 import pytest
 
@@ -16,12 +16,12 @@ from .test_rules import LIMIT, gradients, olaf
 
 INDEX = 5
 SMALL, LARGE = GEOMETRIES[1], GEOMETRIES[3]
-"""Geometries of 9 indices and 32 members, and of 1,024 and 64."""
+"""The geometries of 9 indices and 32 members, and of 1,024 and 64."""
 SETTLED = (*DISPOSITIONS, "appended", "merged")
 
 
 def fate(queue: QueueModel, frame: Frame) -> str:
-    """Return the counter of what becomes of one update."""
+    """Return the counter of an update's fate."""
     before = queue.registers.read_all()
     queue.offer(*frame)
     queue.settle(LIMIT)
@@ -35,7 +35,7 @@ def fate(queue: QueueModel, frame: Frame) -> str:
 
 
 def after(queue: QueueModel, waiting: Frame, comes: Frame) -> str:
-    """Return the counter of what becomes of an update when another waits."""
+    """Return the counter of an update's fate when another update waits."""
     queue.reset()
     queue.registers.write("hold", 1)
     queue.offer(*waiting)
@@ -98,7 +98,7 @@ def test_workers_and_rounds_that_differ_in_one_bit_differ(queue: QueueModel, bit
         behind = in_round(
             queue, first, make_update(INDEX, 1, gradients(1), seq=(base - other) % 2**32, member=1)
         )
-        # At half of the range the two are the same distance apart both ways: it counts as behind.
+        # At half of the range the two are equally far apart both ways: it counts as behind.
         assert (ahead["dropped_superseded"], ahead["dropped_late"]) == ((0, 1) if bit == 31 else (1, 0))
         assert (behind["dropped_superseded"], behind["dropped_late"]) == (0, 1)
 

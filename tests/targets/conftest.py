@@ -1,4 +1,4 @@
-"""The laptop testbed, brought up and programmed on each target that this machine can run."""
+"""The laptop testbed, started and programmed on each target that this machine can run."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -21,23 +21,23 @@ from olaftest.deployment import open_hosts, program_devices
 from olaftest.frames import OlafFrame, endpoint_of
 
 SOON = 60.0
-"""Seconds within which something happens that must."""
+"""The seconds within which an event that must happen happens."""
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
 
 
 def quietly(step: str) -> None:
-    """No progress in tests."""
+    """Print no progress in tests."""
 
 
 def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
-    """Return a worker's update to the parameter server, or another frame on the same way."""
+    """Return a worker's update to the parameter server, or another frame on the same path."""
     ends = endpoint_of(worker), endpoint_of(bed.parameter_servers[0])
     return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.ones(16, np.float32)).encode()
 
 
 @contextmanager
 def started(bed: Testbed, name: str, state: Path, programmed: bool = True) -> Iterator[Running]:
-    """``bed`` on the target ``name``, which is stopped at the end."""
+    """Run ``bed`` on the target ``name``, which is stopped at the end."""
     target = registry.get_target(name)
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:

@@ -1,4 +1,4 @@
-"""What the target bmv2 takes for p4c and BMv2."""
+"""The programs that the target bmv2 accepts as p4c and BMv2."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from olafctl.targets.bmv2.target import Bmv2
 
 
 def test_it_takes_no_stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the switch itself nothing would be compared."""
+    """A comparison of the switch with itself would show nothing."""
     subprocess.run([sys.executable, "-m", "olafswitch", "drop-in", str(tmp_path), "--force"], check=True)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
     assert {"p4c-bm2-ss", "simple_switch_grpc"} <= set(Bmv2().missing())

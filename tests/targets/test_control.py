@@ -1,4 +1,4 @@
-"""The control socket answers each question once, and objects to what it does not understand."""
+"""The control socket answers each question once, and objects to texts that it does not understand."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_it_answers_again_after_a_lack_of_descriptors(server: Path) -> None:
     os.close(lowest)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     asking = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(3)]
-    # What is open stays open; there are no descriptors for what is accepted.
+    # Open descriptors stay open; there are none for new connections.
     with unix.short_name(server) as name:
         resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, before[1]))
         try:

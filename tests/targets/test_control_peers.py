@@ -26,7 +26,7 @@ except OSError:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that every user can reach."""
+    """Provide a folder that every user can reach."""
     with tempfile.TemporaryDirectory(prefix="olaf-c-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder) / "control"

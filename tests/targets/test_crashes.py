@@ -1,4 +1,4 @@
-"""Whatever dies, the state folder is enough to take the rest away and start again."""
+"""Whatever dies, the state folder is enough to remove the rest and start again."""
 
 import os
 import signal

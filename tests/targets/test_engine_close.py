@@ -1,4 +1,4 @@
-"""An engine ends on request, also with frames inside it."""
+"""An engine ends on request, also with frames in it."""
 
 import struct
 import threading

@@ -1,4 +1,4 @@
-"""What a machine has once goes to one deployment; another is refused before anything of it is made."""
+"""A resource that a machine has once goes to one deployment; another is refused before it makes anything."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ CARD = f"nic{os.getpid():x}"
 
 
 def beds_sharing(kind: Transport, folder: Path) -> Sequence[Testbed]:
-    """Two testbeds whose first port is the same; the second names it in another way, where there is one."""
+    """Return two testbeds that share their first port; the second names it otherwise, where possible."""
     (folder / "link").symlink_to(folder)
     first, second = {
         Transport.NIC: (CARD, CARD),

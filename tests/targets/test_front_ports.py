@@ -1,4 +1,4 @@
-"""Where front ports lie: chosen, named, made and taken away."""
+"""The places of front ports: chosen, named, made and removed."""
 
 import dataclasses
 from pathlib import Path

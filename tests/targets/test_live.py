@@ -1,4 +1,4 @@
-"""What every target offers beside moving frames, which the packet tests test: registers, and being found."""
+"""The facilities of every target besides moving frames, which packet tests test: registers, being found."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A deployment in shards: one engine to all that look at it."""
+"""A deployment in shards looks like one engine from outside."""
 
 import ctypes
 import dataclasses
@@ -134,12 +134,12 @@ def test_virtual_time_is_that_of_one_queue(bench: ShardBench, tmp_path: Path) ->
         expected = list(running.replay(iter(frames)))
     assert list(bench.running.replay(iter(frames))) == expected
     assert len(expected) == len(frames)
-    bench.send(bench.bed.workers[-1], 9)  # and back to the wall's
+    bench.send(bench.bed.workers[-1], 9)  # the thread goes back to the wall's clock
     assert [frame.seq for frame in bench.receive(1)] == [9]
 
 
 def test_a_thread_that_dies_ends_the_process(bench: ShardBench) -> None:
-    """The last one here: nothing runs after it."""
+    """This test is the last one here: nothing runs after it."""
     (process,) = processes.of_engine(bench.running.logs()[0].parent)
     tasks = Path(f"/proc/{process.pid}/task")
     (thread,) = (task for task in tasks.iterdir() if (task / "comm").read_text() == "lane 1\n")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# As the kernel may: the signal is another thread's, here because the main one blocks it.
+# The kernel may do this: the signal goes to another thread, here because the main thread blocks it.
 _OTHER_THREAD = """
 import signal, threading
 from olafswitch import main_thread
@@ -44,7 +44,7 @@ def test_a_signal_that_follows_the_announcement_at_once_ends_it() -> None:
 
 
 def test_a_further_signal_after_the_end_says_nothing() -> None:
-    """Ctrl-C pressed twice, or a shell and its parent that both pass it on."""
+    """Ctrl-C is pressed twice, or a shell and its parent both pass it on."""
     program = f"{_AT_ONCE}\nos.kill(os.getpid(), signal.SIGINT)\n"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("closed\n", "", 0)

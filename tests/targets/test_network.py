@@ -1,4 +1,4 @@
-"""Several engines in virtual time: links take exactly their time, runs repeat, however they are driven."""
+"""Several engines in virtual time: links take exactly their time, and runs repeat, however driven."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,7 +18,7 @@ BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"
 NS_PER_CYCLE = 4
 LINK_NS = 2_000
 LINK_RATE = 10
-"""bit/ns."""
+"""The rate in bit/ns."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedPair]:
 
 
 def traffic(pair: ComparedPair) -> list[TimedFrame]:
-    """Updates of all asynchronous workers, often at the same time."""
+    """Return updates of all asynchronous workers, often at the same time."""
     random = Random(5)
     workers = [worker for cluster in pair.testbed.clusters[:2] for worker in cluster.workers]
     time, frames = 0, []
@@ -58,7 +58,7 @@ def test_a_link_takes_the_time_to_send_a_frame_and_its_delay(pair: ComparedPair)
         [left] = pair.running.replay(iter([TimedFrame(1_000, worker.port, update(pair.testbed, worker, 1))]))
         times[worker] = left.time - 1_000
     sending = len(update(pair.testbed, far, 1)) * 8 / LINK_RATE
-    # Both queues are empty and of the same width: the far one adds what the near one takes, to a cycle.
+    # Both queues are empty and of the same width: the far one adds the near one's time, to a cycle.
     assert abs(times[far] - (2 * times[near] + sending + LINK_NS)) <= NS_PER_CYCLE
 
 

@@ -1,4 +1,4 @@
-"""Network cards as front ports; here each is one end of a veth pair of ours, with several queues."""
+"""Network cards as front ports; here each card is one end of a veth pair of ours, with several queues."""
 
 import json
 import re
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(int
 
 @dataclass
 class Cards:
-    """Two cards, and what is at the other end of their cables."""
+    """Two cards, and the far ends of their cables."""
 
     names: tuple[str, str]
     others: tuple[str, str]
@@ -62,7 +62,7 @@ def cards() -> Iterator[Cards]:
 
 
 def bed_of(cards: Cards) -> Testbed:
-    """Return the parameter server behind the first card, a worker behind the second."""
+    """Return a testbed with the parameter server behind the first card, a worker behind the second."""
     bed = replace(load_testbed(LAPTOP), target="software")
     paths = dict(zip((1, 2), cards.names, strict=True))
     ports = tuple(

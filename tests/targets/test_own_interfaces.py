@@ -1,4 +1,4 @@
-"""An engine's own end of a veth pair: by AF_XDP where there is that, and every frame as the host sent it."""
+"""An engine's own end of a veth pair: by AF_XDP where possible, and every frame as the host sent it."""
 
 import json
 import logging
@@ -33,12 +33,12 @@ pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(int
 SOON = 60.0
 HEAD = bytes(12) + b"\x88\xb5"
 WAITING = {60: 6144, 8960: 1228}
-"""Frames of so many bytes that wait at such a port until the engine takes them."""
+"""The frames of each size that wait at such a port until the engine takes them."""
 
 
 @dataclass
 class Lone:
-    """A switch between ports 1 and 2, its engine not started yet; what is before them, by their numbers."""
+    """A switch between ports 1 and 2, whose engine is not started yet, and the hosts at its ports."""
 
     engine: Engine
     state: Path
@@ -64,8 +64,8 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
 def switch_between(
     folder: Path, *, own: bool = True, nic: bool = False, queues: int = 1, copies: int = 0
 ) -> Iterator[Lone]:
-    """Yield a switch with own interfaces, or opened as any other, or as cards with so many queues; of port
-    1's frames so many copies leave."""
+    """Yield a switch with own interfaces, or with other ones, or with cards of several ``queues``; frames of
+    port 1 leave in ``copies``."""
     many = ("standard.egress_spec = 2", "standard.mcast_grp = 1")
     (folder / "program.p4").write_text(PROGRAM.replace(*many) if copies else PROGRAM)
     program = compile_program(folder / "program.p4")
@@ -94,7 +94,7 @@ def switch_between(
 
 
 def many_queues(inner: str, outer: str, namespace: str, queues: int) -> None:
-    """In place of a pair, one that has more queues each way."""
+    """Replace a pair by one that has more queues each way."""
     ip.run_ip(["link", "delete", "dev", inner])
     several = ["numtxqueues", str(queues), "numrxqueues", str(queues)]
     pair = [inner, *several, "type", "veth", "peer", "name", outer, "netns", namespace, *several]
@@ -104,7 +104,7 @@ def many_queues(inner: str, outer: str, namespace: str, queues: int) -> None:
 
 
 def xdp_of(interface: str) -> object:
-    """Return what the kernel says of the program at an interface, or None."""
+    """Return the kernel's description of the program at an interface, or None."""
     line = ["ip", "-json", "link", "show", "dev", interface]
     (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
     return shown.get("xdp")
@@ -212,7 +212,7 @@ def test_a_link_that_went_down_and_up_again_carries_frames(tmp_path: Path, way: 
             for state in ("down", "up"):
                 ip.run_ip([*options, "link", "set", "dev", end, state])
             frame = HEAD + number.to_bytes(46, "big")
-            # What is sent before the engine has opened the interface again is lost, and may also come twice.
+            # A frame sent before the engine has opened the interface again is lost, and may also come twice.
             for _ in range(int(SOON)):
                 lone.host(1).send(frame)
                 received = receiver.receive(1.0)
@@ -239,7 +239,7 @@ def test_a_card_is_served_at_all_its_queues(tmp_path: Path) -> None:
         arrived = []
         for frame in frames:
             sender.send(frame)
-            # The kernel asks for neighbours of its own there, whenever it likes.
+            # The kernel asks for its own neighbours there, whenever it likes.
             while (received := receiver.receive(SOON)) is not None and received[:6] != frame[:6]:
                 pass
             arrived.append(received)

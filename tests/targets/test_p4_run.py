@@ -60,7 +60,7 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A running hub, and where it serves P4Runtime: port 1 a socket, ports 2 and 3 pcap files."""
+    """Provide a running hub, and its P4Runtime address: port 1 is a socket, ports 2 and 3 are pcap files."""
     for name in ("2.in", "3.in"):
         (tmp_path / name).touch()
     process = start(
@@ -113,7 +113,7 @@ def test_a_capture_on_a_full_disk_lacks_frames_but_is_readable(
     _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, most))
     first.send(frames[1])
-    # The engine may take the first two before it writes what it has for port 2; the third it takes later.
+    # The engine may take the first two before it writes its frames for port 2; it takes the third later.
     for _ in range(3):
         second.send(frames[1])
         assert first.receive(SOON) == frames[1]
@@ -133,7 +133,7 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
 
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 def test_offloads_of_veths_are_warned_of_until_they_are_off(tmp_path: Path) -> None:
-    """Ends in sight, and one end in another namespace; a veth has its offloads on when it is made."""
+    """Both ends are in sight, or one is in another namespace; a new veth has its offloads on."""
     with trial.trial_namespace() as away:
         names = [(f"w{os.getpid():x}{n}", f"w{os.getpid():x}{n}o") for n in range(2)]
         try:

@@ -37,7 +37,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Live
 
 
 def malformed(live: Live, random: Random) -> bytes:
-    """Noise, or an update that was cut, lengthened or hit in a few bytes."""
+    """Return noise, or an update that was cut, lengthened or damaged in a few bytes."""
     length = random.choice((*LENGTHS, random.randrange(1600)))
     if random.random() < 0.3:
         return random.randbytes(length)
@@ -48,7 +48,7 @@ def malformed(live: Live, random: Random) -> bytes:
 
 
 def sent(port: HostPort, frame: bytes) -> bool:
-    """Return whether the host's own side let it through: an interface takes no runts and nothing above its
+    """Return whether the host's own side passed the frame: an interface takes no runts and none above its
     MTU."""
     try:
         port.send(frame)
@@ -58,7 +58,7 @@ def sent(port: HostPort, frame: bytes) -> bool:
 
 
 def refused(live: Live) -> int:
-    """Frames of a known worker that VNP4₁ dropped: their epoch or segment was hit."""
+    """Return the frames of a known worker that VNP4₁ dropped: their epoch or segment was damaged."""
     with devices.watch_devices(live.running) as sessions:
         return sum(count.packets for count in sessions[VNP4_1].direct_counters(REFUSALS).values())
 

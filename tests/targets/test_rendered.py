@@ -1,4 +1,4 @@
-"""Rendered sources say what the testbed says, and misfits are named before anything is compiled."""
+"""Rendered sources agree with the testbed, and misfits are named before anything is compiled."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hosts at an engine's socket ports come and go as they like; what they sent is forwarded or counted."""
+"""Hosts at an engine's socket ports come and go at any time; their frames are forwarded or counted."""
 
 import os
 from collections.abc import Iterator
@@ -81,13 +81,13 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
 
 
 def sockets() -> set[int]:
-    """Descriptors of this process, in which the engine runs."""
+    """Return the descriptors of this process, in which the engine runs."""
     links = (link for link in Path("/proc/self/fd").iterdir() if link.is_socket())
     return {int(link.name) for link in links}
 
 
 def test_a_host_may_leave_while_its_socket_lives_on_elsewhere(lone: Lone) -> None:
-    """As it does in a process that is just being forked, to compile a pushed program for instance."""
+    """The socket lives in a process that is just being forked, for instance to compile a pushed program."""
     lone.engine.start()
     receiver, first = lone.host(2), lone.host(1)
     first.send(FRAME)

@@ -1,4 +1,4 @@
-"""In virtual time the target software lets the frames go that the twin does, at the same times."""
+"""In virtual time the target software sends the same frames as the twin, at the same times."""
 
 import dataclasses
 import random
@@ -18,15 +18,15 @@ from tests.targets.conftest import started
 
 FRAMES = 1500
 RATE = 20 << 16
-"""5 Gb/s: what comes waits."""
+"""5 Gb/s: updates that come wait."""
 STEP = 100
 SHIPPED = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
 QUICK = ("laptop", "two-racks")
-"""One engine and several; `make test-all` has all others."""
+"""The testbeds of one engine and of several; `make test-all` has all others."""
 
 
 def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
-    """Updates of all workers, some back to back, and answers of the parameter server, by time."""
+    """Return updates of all workers, some back to back, and answers of the parameter server, by time."""
     import numpy as np
 
     pick, time, made = random.Random(7), 0, list[TimedFrame]()
@@ -52,8 +52,8 @@ def _engine(name: str, bed: Testbed, state: Path) -> Iterator[Running]:
 
 
 def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedFrame]:
-    """Return what leaves when the engine is asked to run to the time of every third frame, before and
-    after it, and then from one time at which something may leave to the next."""
+    """Return the frames that leave when the engine runs to the time of every third frame, before and after
+    it, and then from one time at which a frame may leave to the next."""
     left: list[TimedFrame] = []
     with closing(running.virtual_time()) as engine:
         for number, frame in enumerate(frames):

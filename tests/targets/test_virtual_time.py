@@ -27,7 +27,7 @@ NS_PER_CYCLE = 4
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A twin whose ports are UNIX sockets: virtual time does not need them."""
+    """Provide a twin whose ports are UNIX sockets: virtual time does not need them."""
     if reason := why_not("twin"):
         pytest.skip(reason)
     bed, state = bed_of(Transport.UNIX), tmp_path_factory.mktemp("virtual") / "bed"
@@ -56,7 +56,7 @@ def lost(twin: Live, frames: list[TimedFrame]) -> int:
 
 
 def test_one_source_cannot_flood_the_control_plane(twin: Live) -> None:
-    """250 at once and 250 a second of each source go there; what is beyond is dropped and counted."""
+    """250 at once and 250 a second of each source go there; further ones are dropped and counted."""
     server = endpoint_of(twin.testbed.parameter_servers[0])
 
     def message(worker: int) -> bytes:
@@ -70,7 +70,7 @@ def test_one_source_cannot_flood_the_control_plane(twin: Live) -> None:
 
 
 def test_many_sources_at_one_port_cannot_flood_the_control_plane(twin: Live) -> None:
-    """500 at once and 200 a second of each port go there, however many they come from."""
+    """500 at once and 200 a second of each port go there, however many sources they come from."""
     server = endpoint_of(twin.testbed.parameter_servers[0])
 
     def message(number: int) -> bytes:
@@ -130,7 +130,7 @@ def test_more_than_the_streams_hold_goes_both_ways_in_one_step(twin: Live) -> No
 
 
 def wide(live: Live) -> bytes:
-    """1500 bytes that bypass the queue, from the uplink to a worker."""
+    """Return 1500 bytes that bypass the queue, from the uplink to a worker."""
     gradient = np.ones(359, np.float32)
     ends = endpoint_of(live.testbed.hosts[0]), endpoint_of(live.testbed.workers[0])
     return OlafFrame(*ends, FrameType.INIT, seq=1, gradient=gradient).encode()

@@ -1,4 +1,4 @@
-"""Whatever the file holds, the answer is a testbed or BadInput with places: never another exception."""
+"""Whatever the file contains, the answer is a testbed or BadInput with places, never another exception."""
 
 import re
 from collections import Counter

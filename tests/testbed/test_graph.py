@@ -1,4 +1,4 @@
-"""The drawn topology: every engine, link and port once, in a picture that nothing falls out of."""
+"""The drawn topology has every engine, link and port once, in a picture that nothing exceeds."""
 
 import itertools
 import json

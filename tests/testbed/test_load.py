@@ -1,4 +1,4 @@
-"""What a right testbed says: quantities, defaults, ranges and the shipped files."""
+"""The content of a right testbed: quantities, defaults, ranges and the shipped files."""
 
 from dataclasses import asdict
 from ipaddress import IPv4Address

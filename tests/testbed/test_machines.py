@@ -1,4 +1,4 @@
-"""Machines in a testbed: which engine is where, and what each machine has of it."""
+"""Machines in a testbed: the place of each engine, and each machine's share."""
 
 from pathlib import Path
 

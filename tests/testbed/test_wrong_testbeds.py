@@ -1,4 +1,4 @@
-"""Files that are no testbed, or stand for far too much; `tests/cli/test_wrong_testbeds.py` has the others."""
+"""Files that are no testbeds, or stand for far too much; `tests/cli/test_wrong_testbeds.py` has others."""
 
 import os
 import time
@@ -74,7 +74,7 @@ def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
 
 
 def bomb(name: str) -> str:
-    """Testbeds whose few lines stand for millions."""
+    """Return a testbed whose few lines stand for millions."""
     head = RIGHT[: RIGHT.index("clusters:\n")]
     worker = "{port: 2, ip: 10.0.1.1}"
     cluster = f"&c {{workers: [&w {worker}, {', '.join(['*w'] * 2999)}]}}"

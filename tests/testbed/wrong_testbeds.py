@@ -1,7 +1,7 @@
-"""Wrong testbeds: what is changed in a right one, and every line of its errors.
+"""Wrong testbeds: the changes of a right testbed, and every line of their errors.
 
 A case of ``wrong/NAME.txt`` replaces ``OLD => NEW`` in ``wrong/NAME.yaml`` (``all`` is the whole file), both
-with Python's escapes. Below it stand all errors that must follow, each without the file's name.
+with Python's escapes. All errors that must follow are below it, each without the file's name.
 """
 
 import re

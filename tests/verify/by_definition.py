@@ -1,4 +1,4 @@
-"""Age-of-Model by its definition, a reception at a time in exact numbers: what the arrays must equal."""
+"""Age-of-Model by its definition, a reception at a time in exact numbers, to compare with the arrays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Sawtooth:
     age: int | None
     teeth: tuple[Tooth, ...]
     stale: int
-    """Receptions in the window that lowered nothing."""
+    """The receptions in the window that lowered nothing."""
 
     @property
     def points(self) -> tuple[tuple[int, int], ...]:
@@ -44,7 +44,7 @@ class Sawtooth:
 def sawtooth(
     receptions: Iterable[tuple[int, int]], start: int, end: int, initial: int | None = None
 ) -> Sawtooth:
-    """Δ of one cluster from its (generation, delivery) pairs in ns, in any order."""
+    """Return Δ of one cluster from its (generation, delivery) pairs in ns, in any order."""
     freshest = initial
     age_at_start = None if initial is None else start - initial
     teeth: list[Tooth] = []
@@ -83,7 +83,7 @@ def peaks(curve: Sawtooth) -> tuple[int, ...]:
 def age_of_oldest_segment(
     receptions: Iterable[tuple[int, int, int]], segments: int, time: int, initial: int | None
 ) -> int | None:
-    """Δ at ``time`` from (segment, generation, delivery): the segments' largest age; None: undefined."""
+    """Return Δ at ``time`` from (segment, generation, delivery): the largest age; None: undefined."""
     known = list(receptions)
     freshest = []
     for segment in range(segments):

@@ -1,4 +1,4 @@
-"""Δ by hand from OLAF's figure 5, and the arrays against the definition in exact numbers."""
+"""Δ by hand from OLAF's figure 5, and the arrays compared with the definition in exact numbers."""
 
 import numpy as np
 import pytest

@@ -28,14 +28,14 @@ def system(clusters: int = 3, **changes: object) -> System:
 
 
 def simulate_updates(what: System, *updates: tuple[int, int]) -> SimulationRun:
-    """Updates as (time, cluster), all sent."""
+    """Simulate updates given as (time, cluster), all sent."""
     return simulate_schedule(
         UpdateSchedule(what, tuple(GeneratedUpdate(time, cluster, 1, 0, True) for time, cluster in updates))
     )
 
 
 def departures(result: SimulationRun) -> list[tuple[int, int, int]]:
-    """(cluster, A, D) in the order of departure."""
+    """Return (cluster, A, D) in the order of departure."""
     return [(gone.cluster, gone.arrival, gone.time) for gone in result.departures]
 
 

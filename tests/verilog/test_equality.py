@@ -1,4 +1,4 @@
-"""Programs in Verilog against the same programs in C++: every byte, every bit of metadata, every counter."""
+"""Programs in Verilog compared with the same programs in C++: every byte, bit of metadata and counter."""
 
 import random
 import zlib
@@ -36,7 +36,7 @@ FRAMES = 3000
 FIELDS = list_fields()
 HASHES = {"vnp4_1_xsa": {"worker_hash": "crc32"}, "vnp4_2_xsa": {}}
 MANY = 1000
-"""Entries of no frame, so that others had to be moved."""
+"""The number of entries that no frame hits, so that others had to be moved."""
 
 
 class Both:
@@ -54,7 +54,7 @@ class Both:
         self._keys: list[tuple[int, Key]] = []
 
     def add_entry(self, table: str, match: int | Lpm, action: str, **params: int) -> None:
-        """An entry with one key field; parameters that are not given are 0."""
+        """Add an entry with one key field; missing parameters are 0."""
         found = next(each for each in self.info.tables.values() if each.name.endswith(f".{table}"))
         form = next(each for each in found.actions.values() if each.name.endswith(f".{action}"))
         key: Key = (match if isinstance(match, Lpm) else found.fields[0].kind.match(match),)
@@ -64,7 +64,7 @@ class Both:
         self._keys.append((found.id, key))
 
     def count_same(self, frames: Iterator[tuple[bytes, dict[str, int]]]) -> int:
-        """How many of the frames left; each as the other form sends it, and all counters are alike."""
+        """Return how many of the frames left, after checking that both forms send and count alike."""
         expected = []
         for frame, given in frames:
             out, metadata = self.native.process_with_metadata(frame, given)

