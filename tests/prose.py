@@ -17,13 +17,11 @@ _BEGINNINGS = re.compile(r"(Of|By|Those|So|Such|And|Whose|What is|Which)\b")
 _WORDS = {"help", "short_help"}
 _VERBS = frozenset((ROOT / "tests" / "verbs.txt").read_text().split())
 _FIRST_WORD = re.compile(r"([A-Z][a-z]+)[,;:]?\s")
-_STILL_NOUNS = ("tests",)
-"""Rooms whose docstrings have not been rewritten yet."""
 _CLASSES, _FUNCTIONS = 2, 15
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NOT_OURS = re.compile(r"_pb2|(^|/)\.|/build/|egg-info")
 _CALLED_BY_FRAMEWORKS = {"main", "command", "forward"}
-"""click's callbacks, entry points, torch's modules."""
+"""The names of click's callbacks, of entry points and of torch's modules."""
 
 
 def find_sources(folders: Sequence[Path]) -> Iterator[Path]:
@@ -60,19 +58,18 @@ def find_function_docstrings(tree: ast.Module) -> Iterator[tuple[int, str, str]]
 
 
 def prose_faults(paths: Iterable[Path]) -> list[str]:
-    """Return a line for each docstring or help that begins as a fragment."""
+    """Return a line for each docstring or help that begins as a fragment, and a function's without a verb."""
     found = []
     for path in paths:
         place, tree = path.relative_to(ROOT), ast.parse(path.read_text())
         for line, text in find_texts(tree):
             if _BEGINNINGS.match(text.strip()):
                 found.append(f"{place}:{line}: begins with a fragment: {text.strip()[:60]!r}")
-        if not str(place).startswith(_STILL_NOUNS):
-            found += [
-                f"{place}:{line}: {name} does not begin with a verb: {text[:60]!r}"
-                for line, name, text in find_function_docstrings(tree)
-                if not ((word := _FIRST_WORD.match(text)) and word[1] in _VERBS)
-            ]
+        found += [
+            f"{place}:{line}: {name} does not begin with a verb: {text[:60]!r}"
+            for line, name, text in find_function_docstrings(tree)
+            if not ((word := _FIRST_WORD.match(text)) and word[1] in _VERBS)
+        ]
     return found
 
 
