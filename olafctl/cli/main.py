@@ -55,7 +55,7 @@ def olafctl(log_level: str | None, log_json: bool | None) -> None:
 
 
 def main() -> None:
-    """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    """Run the command line; an ``OlafError`` becomes one line per problem and its exit code."""
     run_command(olafctl, _show_usage_error)
 
 

@@ -17,7 +17,7 @@ _TURN = 0.01
 
 
 class FramePort:
-    """See :class:`olaf.port.Port`. A thread receives, and calls the party under the lock."""
+    """See :class:`olaf.transport.port.Port`. A thread receives, and calls the party under the lock."""
 
     def __init__(self, host: HostPort, own: tuple[str, str, int], next_hop: str) -> None:
         """``own`` is the host's MAC and IPv4 address and UDP port, ``next_hop`` the MAC that it sends to."""

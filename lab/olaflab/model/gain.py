@@ -131,7 +131,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class _Figures:
-    """The figures of one run; see :class:`Outcome`."""
+    """The figures of one run; :class:`WayOutcome` spreads them."""
 
     lost: float
     held: float

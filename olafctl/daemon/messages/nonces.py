@@ -18,7 +18,7 @@ from olafctl.wire.control import CLOCKS_DIFFER, Reason
 _REMEMBERED = 65536
 
 Look = Callable[[Callable[[Membership], Row | None]], Row | None]
-"""A question about the membership, as :meth:`Controller.look` takes it."""
+"""A question about the membership, as :meth:`olafctl.daemon.controller.Controller.look` takes it."""
 
 
 class Freshness(Enum):

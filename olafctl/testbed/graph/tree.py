@@ -105,7 +105,7 @@ def make_tree(
     """Return the engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
     ``occupancy`` is that of the engines that answer; None where none is expected to. ``carriers`` comes from
-    :meth:`Running.stats`.
+    :meth:`olafctl.targets.interface.Running.stats`.
     """
     topology = Topology(testbed)
     engines = {engine.name: engine for engine in testbed.engines}

@@ -76,7 +76,7 @@ def _use_huge_pages(memory: mmap.mmap) -> mmap.mmap:
 def create_shared(path: Path, head: bytes, size: int) -> mmap.mmap:
     """Create shared memory of ``size`` zeroed bytes that begins with ``head``.
 
-    It appears whole under its path. Pages take memory when they are written to, or by :func:`reserve`.
+    It appears whole under its path. Pages take memory when they are written to, or by :func:`reserve_pages`.
     Raises FileExistsError if there is something at the path.
     """
     descriptor, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)

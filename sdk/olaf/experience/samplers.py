@@ -25,7 +25,7 @@ class SumTree:
         self._base = 1 << max(size - 1, 1).bit_length()
         self._nodes = np.zeros(2 * self._base)
         self.leaves: Floats = self._nodes[self._base : self._base + size]
-        """(size,) To be read; :meth:`set` writes."""
+        """(size,) To be read; :meth:`set_leaves` writes."""
 
     @property
     def total(self) -> float:

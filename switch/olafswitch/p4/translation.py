@@ -23,7 +23,10 @@ class Translation:
 
 
 def translate_program(text: str, file: str) -> Translation:
-    """Return C++, P4Info and description of a preprocessed program. Raises as :func:`compile_text` does."""
+    """Return C++, P4Info and description of a preprocessed program.
+
+    Raises as :func:`olafswitch.p4.compiler.compile_text` does.
+    """
     try:
         program = check_program(parse_program(text), file)
         places = Places(program)

@@ -118,7 +118,7 @@ def map_module(top: str, files: Mapping[str, str], settings: str = "", black: Se
 
 
 def count_resources(netlist: Netlist) -> dict[str, Any]:
-    """Return the number of cells by the names that :class:`Utilisation` has for them."""
+    """Return the number of cells of each kind, by the short names of reports."""
     cells = netlist.cells
     lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
     return {

@@ -46,7 +46,7 @@ class Relay:
         return f"{host}:{port}"
 
     def cut_connections(self) -> None:
-        """Break every connection and refuse new ones until :meth:`heal`."""
+        """Break every connection and refuse new ones until :meth:`heal_traffic`."""
         with self._lock:
             self._whole = False
             self._break_connections()

@@ -107,7 +107,7 @@ def _patch_bits(data: bytearray, at: int, bits: int, value: int) -> None:
 def fill_tables(
     info: Any, r: random.Random, add: Callable[[int, Key, int, ActionCall], None], each: int = 12
 ) -> None:
-    """Put random entries into every table of a P4Info's :class:`olafctl.p4runtime.program.Program`."""
+    """Put random entries into every table of a P4Info's :class:`olafswitch.p4runtime.program.ProgramInfo`."""
     for table in info.tables.values():
         if not table.fields or table.is_const:
             continue

@@ -135,7 +135,7 @@ def measure_setup(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) 
 
 
 def run_once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, float]:
-    """Return the values of :func:`measure` of one run."""
+    """Return the values that :func:`measure_setup` spreads, of one run."""
     found = run_simulation(
         make_scenario(setup, seed), WARM_UP + observed, warm_up=WARM_UP, each_worker=True, initial=True
     )

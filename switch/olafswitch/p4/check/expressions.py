@@ -1,4 +1,4 @@
-"""Check expressions; :mod:`calls` checks calls, which contain expressions and are contained in them."""
+"""Check expressions; ``calls`` checks calls, which contain expressions and are contained in them."""
 
 from functools import singledispatch
 

@@ -1,1 +1,1 @@
-"""The checked program (:mod:`nodes`) and its types (:mod:`types`): the result of checking."""
+"""The checked program (``nodes``) and its types (``types``): the result of checking."""

@@ -84,7 +84,7 @@ _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.v
 
 
 class AgentServer:
-    """A running P4Runtime server; see :func:`serve`."""
+    """A running P4Runtime server; see :func:`serve_devices`."""
 
     def __init__(
         self,
