@@ -76,6 +76,7 @@ DOORS = {
     "vllm": ("olaf.weights.vllm",),
     "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
     "zmq": ("olaf.experience.remote",),
+    "zstandard": ("olaf.weights.streams",),
 }
 """The rooms and files of the SDK that may import packages that only they need."""
 
