@@ -140,7 +140,7 @@ class Part:
         return None
 
     def stop_engines(self) -> None:
-        """End the share, and remove everything of it. Raises OlafError."""
+        """End the share, and remove all of its parts. Raises OlafError."""
         if not self.folder.exists():
             return
         with hold_lock(self.folder, CHANGE):

@@ -1,4 +1,4 @@
-"""``olafctl audit``: who changed memberships."""
+"""``olafctl audit``: show who changed memberships."""
 
 import json
 from pathlib import Path

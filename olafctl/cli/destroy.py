@@ -1,4 +1,4 @@
-"""``olafctl destroy``: end a deployment and remove everything of it."""
+"""``olafctl destroy``: end a deployment and remove all of its parts."""
 
 import shlex
 from pathlib import Path

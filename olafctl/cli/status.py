@@ -1,4 +1,4 @@
-"""``olafctl status``: what is deployed, what it holds and what it has counted."""
+"""``olafctl status``: show a deployment, its state and its counts."""
 
 from datetime import timedelta
 from pathlib import Path

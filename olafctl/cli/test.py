@@ -1,4 +1,4 @@
-"""``olafctl test``: the packet tests against what is deployed."""
+"""``olafctl test``: run the packet tests against a deployment."""
 
 import os
 import shutil

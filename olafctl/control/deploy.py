@@ -210,8 +210,7 @@ def _check_ours(testbed: Testbed, take_over: bool) -> None:
 
 
 def current_testbed(store: Store) -> Testbed:
-    """Return a deployment's testbed with its membership as it is now. Raises OlafError when one cannot be
-    read."""
+    """Return a deployment's testbed with its present membership. Raises OlafError when one cannot be read."""
     return members.current_members(recorded_testbed(store), store)
 
 

@@ -139,8 +139,8 @@ def ports_lost(folder: Path) -> Sequence[FrontPort]:
 
 
 def _wiring_of(testbed: Testbed) -> tuple[object, ...]:
-    """Return what else starts with a testbed's processes, besides front ports: engines, in their order and
-    places, and links."""
+    """Return the other parts that start with a testbed's processes, besides front ports: engines, in their
+    order and places, and links."""
     names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
     return names, testbed.trunks, deployment.find_trunks(testbed)
 

@@ -129,7 +129,7 @@ class Admission:
             self._accepted.popitem(last=False)
 
     def _let_wait(self, request: _Request) -> None:
-        """Have an operation proven, with all that wait by then. Raises Busy."""
+        """Have an operation proven, with the others that wait. Raises Busy."""
         with self._lock:
             if len(self._waiting) >= _WAITING:
                 what = f"{_WAITING} changes wait for a proof already; nothing was changed"

@@ -42,7 +42,7 @@ Operation = Callable[[Membership], Planned]
 
 @dataclass(frozen=True)
 class MemberWish:
-    """A member as it is requested."""
+    """A requested member."""
 
     cluster: str
     ip: IPv4Address

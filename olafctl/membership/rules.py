@@ -36,7 +36,7 @@ def require_none(problems: Iterable[Problem]) -> None:
 
 
 def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Yield the problems of a cluster by itself, with its members."""
+    """Yield the problems of a cluster alone, with its members."""
     yield from _check_name(cluster.name, limits.CLUSTER_NAME)
     if not 0 <= cluster.values <= limits.VALUES:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
@@ -81,7 +81,7 @@ def of_reward(threshold: object) -> Iterator[Problem]:
 
 
 def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
-    """Yield the problems of a member by itself, and next to the hosts that are not members."""
+    """Yield the problems of a member alone, and next to the hosts that are not members."""
     yield from _check_name(member.name)
     if member.name in ground.names:
         yield Problem(f"the name {member.name!r} is taken", "name", "choose another")

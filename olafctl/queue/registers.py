@@ -430,7 +430,7 @@ def _changed_settings(settings: IndexSettings, name: str, value: int) -> IndexSe
 
 
 def is_staging(name: str) -> bool:
-    """Return whether a register only takes part in commands for indices, and has no meaning by itself."""
+    """Return whether a register only takes part in commands for indices, and alone has no meaning."""
     return name.startswith(("range_", "set_", "get_", "command_"))
 
 

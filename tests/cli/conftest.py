@@ -12,7 +12,7 @@ from olafctl.cli import main
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended and what it printed."""
+    """The end of a command: its exit code and its output."""
 
     code: int
     out: str

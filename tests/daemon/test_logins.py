@@ -31,7 +31,7 @@ Made = Callable[..., Path]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Provide a function that makes a folder with an authority and pairs, valid for so many days."""
+    """Provide a function that makes a folder with an authority and pairs, valid for these days."""
 
     def make(name: str, host: str = "127.0.0.1", server: int = 1, client: int = 1) -> Path:
         monkeypatch.setattr(certificates, "_CLOCK_SKEW", timedelta(days=9))

@@ -1,4 +1,4 @@
-"""Who may reach an agent: its owner by a UNIX socket, others by TCP on request, beyond loopback with TLS."""
+"""Access to an agent: its owner by a UNIX socket, others by TCP on request, beyond loopback with TLS."""
 
 import os
 import shutil

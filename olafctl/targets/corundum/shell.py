@@ -8,9 +8,9 @@ from olafctl.targets.opennic.shell import Shell
 from olafswitch.errors import Problem
 
 REGION_BITS = 40
-"""An address is that many bits, above them the region: 0 is the NIC, BAR 0, and 1 the application, BAR 2."""
+"""The bits of an address, above which is its region: 0 is the NIC, BAR 0, and 1 the application, BAR 2."""
 INTERFACES, INTERFACE, PORT, PORT_CONTROL = 0xC000, 0xC001, 0xC002, 0xC003
-"""Types of register blocks; each block has the offset of what it describes at 0x0C."""
+"""The types of register blocks; each block has the offset of its registers at 0x0C."""
 OFFSET, COUNT, STRIDE, FIRST_BLOCK = 0x0C, 0x10, 0x14, 0x18
 TX_CONTROL, RX_CONTROL = 0x10, 0x14
 _UP = 1 << 16
@@ -19,20 +19,20 @@ Read = Callable[[int], int]
 
 @dataclass(frozen=True)
 class MacLink:
-    """One MAC's receive side."""
+    """The receive side of one MAC."""
 
     port: int
     up: bool
 
     def problem(self) -> Problem | None:
-        """Return what keeps the link down, and what to do; None when it is up."""
+        """Return why the link is down, and the remedy; None when it is up."""
         if self.up:
             return None
         return Problem("no link", f"MAC {self.port}", "check cable, module, and the speed of the other end")
 
 
 def list_interfaces(read: Read) -> list[tuple[int, dict[int, int]]]:
-    """Return where in the NIC's registers each interface begins, and its register blocks."""
+    """Return the place of each interface in the NIC's registers, and its register blocks."""
     block = list_blocks(read, 0, 0)[INTERFACES]
     offset, count, stride, first = (read(block + place) for place in (OFFSET, COUNT, STRIDE, FIRST_BLOCK))
     bases = [offset + number * stride for number in range(count)]
@@ -40,7 +40,7 @@ def list_interfaces(read: Read) -> list[tuple[int, dict[int, int]]]:
 
 
 def list_blocks(read: Read, base: int, first: int) -> dict[int, int]:
-    """Return where the register blocks of a list are, by type; the offsets in it are from ``base``."""
+    """Return the places of the register blocks in a list, by type; offsets in the list are from ``base``."""
     found: dict[int, int] = {}
     at = first
     while True:
@@ -51,7 +51,7 @@ def list_blocks(read: Read, base: int, first: int) -> dict[int, int]:
 
 
 def list_parts(read: Read, base: int, block: int) -> dict[int, int]:
-    """Return the register blocks of what the register block at ``block`` describes."""
+    """Return the register blocks that the register block at ``block`` describes."""
     return list_blocks(read, base, read(block + OFFSET))
 
 

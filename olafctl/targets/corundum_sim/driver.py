@@ -32,7 +32,7 @@ _BUFFER = 12 << 10
 _SCHEDULER, _COMPLETION_QUEUES, _TX_QUEUES, _RX_QUEUES, _ROUND_ROBIN = 0xC004, 0xC020, 0xC030, 0xC031, 0xC040
 """Types of register blocks."""
 _RUN, _SCHEDULED = 0x18, 3
-"""A scheduler's control register, and what makes it serve a queue."""
+"""A scheduler's control register, and the value with which it serves a queue."""
 _ENABLE, _SIZE, _PEER, _PRODUCED, _CONSUMED = 0x40000100, 0x80020000, 0xC0000000, 0x80800000, 0x80900000
 """Commands of a queue's control register."""
 _CONTROL, _POINTERS = 0x08, 0x10
@@ -45,7 +45,7 @@ class _Queue:
     """A queue of the NIC, its entries in the host's memory."""
 
     def __init__(self, root: RootComplex, at: int, entry: int, peer: int) -> None:
-        """``at`` is where its registers are, ``entry`` the size of an entry, ``peer`` where its events go."""
+        """Create a queue with registers at ``at``, entries of ``entry`` bytes and events to ``peer``."""
         self._root, self._at = root, at
         self.entries = root.allocate(_SLOTS * entry)
         self.command(_ENABLE, 0)
@@ -67,13 +67,13 @@ class _Queue:
 
 
 class _Completions:
-    """A completion queue: the slots of a ring that the NIC is done with, in their order."""
+    """A completion queue: the slots of a ring that the NIC has finished, in their order."""
 
     def __init__(self, root: RootComplex, at: int) -> None:
         self._root, self._queue, self._taken = root, _Queue(root, at, 32, 0), 0
 
     def take(self) -> Iterator[tuple[int, int]]:
-        """Yield slot and length of what is done. Raises OlafError where it is out of turn."""
+        """Yield slot and length of each completed entry. Raises OlafError where one is out of order."""
         before = self._taken
         while True:
             place = self._queue.entries + self._taken % _SLOTS * 32
@@ -89,10 +89,10 @@ class _Completions:
 
 
 class HostInterface:
-    """One interface of the host: what is sent goes by its transmit ring, what comes by its receive ring."""
+    """An interface of the host: it sends by its transmit ring and receives by its receive ring."""
 
     def __init__(self, root: RootComplex, base: int, blocks: Mapping[int, int]) -> None:
-        """``base`` is where its registers are in BAR 0, and ``blocks`` are its register blocks there."""
+        """Open the interface; ``base`` is its registers' place in BAR 0, ``blocks`` its register blocks."""
         self._root = root
         read = partial(root.read, 0)
         for place in (0x28, 0x2C):
@@ -133,7 +133,7 @@ class HostInterface:
         self._waiting.append(frame)
 
     def frames(self, control: bool = False) -> Sequence[Received]:
-        """Return what came since the last call: frames of the box's ``control`` traffic, or the others."""
+        """Return the frames since the last call: those of the box's ``control`` traffic, or the others."""
         came = self._came[control]
         taken = list(came)
         came.clear()

@@ -31,7 +31,7 @@ class BoxReplication:
         self._members: dict[int, ReplicaMember] = {}
         self._stale: set[int] = set()
         self.groups = registers.read("groups")
-        """The groups that the box has, the one that is none included."""
+        """The number of the box's groups, with the group 0 that means none."""
 
     @property
     def members(self) -> Mapping[int, ReplicaMember]:

@@ -1,4 +1,4 @@
-"""What differs between the shells that the box is in, as the agent of a card sees it."""
+"""The differences between the shells around the box, for the agent of a card."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ class CardLink(Protocol):
     def up(self) -> bool: ...
 
     def problem(self) -> Problem | None:
-        """Return what keeps the link down, and what to do; None when it is up."""
+        """Return why the link is down, and the remedy; None when it is up."""
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A shell: where the box is in the card's registers, and how its links are looked at."""
+    """A shell: the place of the box in the card's registers, and the watch over its links."""
 
     name: str
     box: int
     """The address of the box's first register."""
     watch_links: Callable[[Bar, int], Callable[[], Sequence[CardLink]]]
-    """Return what looks at the links of a card with so many front ports."""
+    """Returns a function that reads the links of a card with this many front ports."""

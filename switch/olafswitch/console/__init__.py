@@ -1,1 +1,1 @@
-"""Command lines: groups of verbs, how one runs, and what it prints."""
+"""Command lines: groups of verbs, how a verb runs, and its output."""

@@ -84,7 +84,7 @@ def describe_key(table: TableInfo, entry: TableEntry) -> str:
 
 
 def describe_data(name: str, action: ActionInfo, params: Mapping[str, int]) -> Iterator[str]:
-    """Write an action with its parameters' bytes, as BMv2 prints what it is given."""
+    """Write an action with its parameters' bytes, in BMv2's form."""
     yield f"{'action:':20} {name}"
     data = "\t".join(_write_hex(params[param.name], param.bits, ":") for param in action.params)
     yield f"{'runtime data:':20} {data}"

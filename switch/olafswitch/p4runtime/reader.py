@@ -77,7 +77,7 @@ class Reader:
         return self._name_entity(p4runtime_pb2.Entity.FromString(entity))[0]
 
     def default_action(self, table: str) -> DefaultAction:
-        """Return a table's default action as it is now."""
+        """Return a table's present default action."""
         wanted = {"table_id": self._table_id(table), "is_default_action": True}
         query = p4runtime_pb2.Entity(table_entry=wanted)
         found = (entry for entry in self._read_typed(query) if isinstance(entry, DefaultAction))

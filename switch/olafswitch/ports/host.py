@@ -1,4 +1,4 @@
-"""The host side of a front port: send frames into the pipeline, receive what it delivers."""
+"""The host side of a front port: send frames into the pipeline, and receive its output."""
 
 import select
 import socket

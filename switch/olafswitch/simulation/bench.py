@@ -99,7 +99,7 @@ class Stream:
 
 
 class Source(Stream):
-    """Drives a stream."""
+    """The end of a stream from which frames are sent."""
 
     def send(self, frame: bytes, user: Sequence[int] = ()) -> None:
         """Queue a whole frame."""
@@ -127,7 +127,7 @@ class Source(Stream):
 
 
 class Sink(Stream):
-    """Takes frames off a stream."""
+    """The end of a stream at which frames are taken."""
 
     def frames(self) -> list[Received]:
         """Return all whole frames since the last call. Raises OlafError when one broke AXI4-Stream's

@@ -54,8 +54,9 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
 
 
 def _copies(program: ir.Program, types: Types) -> Iterator[str]:
-    """Yield statements that copy what of a packet's state is read behind ingress. Fields that no statement
-    writes are read from the frame again, so that packets whose state is not copied need not store them."""
+    """Yield statements that copy the part of a packet's state that is read after ingress. Fields that no
+    statement writes are read from the frame again, so that packets whose state is not copied need not store
+    them."""
     kept = {place for places in _field_lists(program, types).values() for place, _ in places}
     read = types.later | _READ_BY_RUNTIME | {name for place in kept for name in place.split(".")}
 

@@ -128,14 +128,14 @@ class Arg(Frozen):
 
 
 class Call(Expr):
-    """Calls a function or an action."""
+    """A call of a function or an action."""
 
     target: Function | Action
     args: tuple[Arg, ...]
 
 
 class Apply(Expr):
-    """Applies a parser or a control."""
+    """An application of a parser or a control."""
 
     target: Block
     args: tuple[Arg, ...]

@@ -37,9 +37,9 @@ Outcome = Refusal | None
 
 
 class AgentDevice:
-    """Drives one data plane. Every method that serves a call raises Refusal.
+    """A device: it drives one data plane. Every method that serves a call raises Refusal.
 
-    A pipeline is built under its own lock, because that takes long; the old one forwards meanwhile.
+    A pipeline is built under its own lock, because that takes long; the old pipeline forwards meanwhile.
     """
 
     def __init__(self, device_id: int, plane: DataPlane, *, as_bmv2: bool = False) -> None:

@@ -214,7 +214,7 @@ class ReplicaSet:
 
 @dataclass(frozen=True)
 class DigestConfig:
-    """Times in nanoseconds; see P4Runtime §9.8."""
+    """The configuration of a digest, with times in ns; see P4Runtime §9.8."""
 
     max_timeout_ns: int
     max_list_size: int
