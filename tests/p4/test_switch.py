@@ -1,5 +1,6 @@
 """The changes that a control plane can make to a switch, and their effects on packets."""
 
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -105,6 +106,35 @@ def test_a_header_that_metadata_keep_is_not_read_from_the_frame_that_comes_back(
     switch = NativeSwitch(optimize="-O0")
     switch.commit(switch.prepare(program.p4info, program.device_config))
     assert switch.process(0, b"\5rest") == [(1, b"\5rest")]
+    switch.close()
+
+
+def test_fields_that_share_bytes_with_written_ones_leave_as_they_came() -> None:
+    r = random.Random(1)
+    types, members, state, body, came, wanted = "", "", "", "s.egress_spec = 1;", "", ""
+    for k in range(16):
+        widths = [r.choice((1, 3, 7, 8, 12, 16, 33, 48)) for _ in range(r.randrange(1, 6))]
+        widths.append(8 - sum(widths) % 8)
+        types += f"header t{k} {{ {' '.join(f'bit<{width}> f{at};' for at, width in enumerate(widths))} }}\n"
+        members += f"t{k} a{k}; t{k} b{k}; "
+        state += f"packet.extract(h.a{k});"
+        body += f"h.b{k}.setValid();"
+        changed, made = "", ""
+        for at, width in enumerate(widths):
+            old, new, written = r.getrandbits(width), r.getrandbits(width), r.random() < 0.5
+            body += f"h.a{k}.f{at} = {new}; h.b{k}.f{at} = {new};" if written else ""
+            came += f"{old:0{width}b}"
+            changed += f"{new if written else old:0{width}b}"
+            made += f"{new if written else 0:0{width}b}"
+        wanted += changed + made
+    text = parts.parts_text(top=types, state=state, body=body)
+    struct = "struct headers_t { byte_t h; byte_t[2] s; either_t u; }"
+    text = text.replace(struct, "").replace(types, f"{types}struct headers_t {{ {members}}}\n")
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    frame, left = (int(bits, 2).to_bytes(len(bits) // 8, "big") for bits in (came, wanted))
+    assert switch.process(0, frame + b"rest") == [(1, left + b"rest")]
     switch.close()
 
 

@@ -164,17 +164,18 @@ def _store_written(type_: t.Struct, value: str, out: str, body: BodyWriter, pos:
     types, at, start = body.w.types, 0, 0
     pieces: list[tuple[int, bool, list[tuple[str, int]]]] = []
     scalars: list[tuple[str, int]] = []
-    written = False
+    written, whole = False, True
     for field, inner in type_fields(type_):
         changes = (types.name(type_), field) in types.written
         shown = f"{value}.{field}" if changes else load_value(inner, out, at, types, pos)
         scalars += _list_scalars(inner, shown)
         written |= changes
+        whole &= changes
         at += t.max_width(inner)
         if at % 8 == 0:
             pieces.append((start // 8, written, scalars))
             start, written, scalars = at, False, []
-    if not all(written for _, written, _ in pieces):
+    if not whole:
         body.w.line(
             f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {at // 8});\n"
             f"else memset({out}, 0, {at // 8});"
