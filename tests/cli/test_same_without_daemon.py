@@ -17,8 +17,9 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.daemon import serve_deployments
 from olafctl.daemon.keeping import kept_by, open_keeper
 from olafctl.daemon.site import Deployment
-from olafctl.targets import registry, testbeds
+from olafctl.targets import testbeds
 from tests.control.test_members import TEXT
+from tests.targets.conftest import need_target
 
 COMMANDS: tuple[tuple[object, ...], ...] = (
     ("cluster", "create", "rounds", "--mode", "iswitch", "--values", 1000, "--reward-threshold", "off"),
@@ -53,8 +54,7 @@ Answer = tuple[object, Any]
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Answer]]:
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "s"))
     monkeypatch.delenv("OLAF_DAEMON", raising=False)
 

@@ -15,10 +15,11 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.backup import backup_content, write_backup
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.targets import registry, testbeds
+from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import BadInput, OlafError
 from tests.control.conftest import quietly
+from tests.targets.conftest import need_target
 
 TEXT = """
 name: kept
@@ -43,8 +44,7 @@ def members(store: Store) -> dict[str, str]:
 @pytest.fixture
 def local(state: Path) -> Iterator[LocalClient]:
     """Provide the testbed above, deployed, with a member that joined at run time."""
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     quietly(bed())
     made = LocalClient(Store(folder_of("kept")))
     made.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
@@ -139,8 +139,7 @@ def test_without_its_log_the_store_has_nearly_all(local: LocalClient) -> None:
 
 
 def test_an_objective_of_the_testbed_is_proven_before_deploy(state: Path) -> None:
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     text = TEXT.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s").replace(
         "name: blue,", "name: blue, objective: peak<=BOUND, period: 1 ms,"
     )

@@ -17,7 +17,7 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.membership.model import Cluster
 from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.targets import registry, testbeds
+from olafctl.targets import testbeds
 from olafctl.testbed.ground import make_ground
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
@@ -26,6 +26,7 @@ from olaftest.daemon.switch_pair import PairRegisters
 from tests.daemon.deployment import DEADLINE
 from tests.daemon.pair import DaemonPair
 from tests.daemon.worker import KEY, ScriptedWorker
+from tests.targets.conftest import need_target
 
 TESTBED = """
 name: lab
@@ -51,8 +52,7 @@ def lab(text: str = TESTBED) -> Testbed:
 @pytest.fixture(scope="session")
 def switches() -> Iterator[DaemonPair]:
     """Provide two switches for all tests; a controller that takes them over makes them its own."""
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     # A UNIX socket's path has 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="olaf-d-"))
     made = DaemonPair(lab(), folder)

@@ -25,8 +25,7 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.daemon import serve_deployments
 from olafctl.daemon.site import Deployment
-from olafctl.network import interfaces
-from olafctl.targets import registry, testbeds
+from olafctl.targets import testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olafctl.wire import control
@@ -41,6 +40,7 @@ from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafswitch.p4runtime.session import Change
 from olafswitch.ports.host import HostPort
 from olaftest.daemon.daemon_process import wait_until
+from tests.targets.conftest import need_target
 
 DEADLINE = 60.0
 """The seconds after which an event that must happen counts as missing."""
@@ -72,10 +72,7 @@ class KeptDeployment:
 def keep_deployment(text: str, target: str, folder: Path, **served: Any) -> Iterator[KeptDeployment]:
     """Keep the testbed ``text``, with its {target} and {transport} filled in, its state in ``folder``, and
     ``served`` for :func:`serve_deployments`. Skip the test where the target cannot run."""
-    if missing := registry.get_target(target).missing():
-        pytest.skip(f"the target {target} needs {', '.join(missing)}")
-    if target == "bmv2" and (reason := interfaces.why_not()):
-        pytest.skip(f"the target bmv2 needs network interfaces: {reason}")
+    need_target(target)
     transport = ", transport: unix" if target == "twin" else ""
     testbed = testbeds.load_testbed("lab.yaml", text.format(target=target, transport=transport))
     with pytest.MonkeyPatch.context() as patch:

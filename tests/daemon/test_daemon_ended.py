@@ -19,11 +19,12 @@ from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.daemon import Shared, serve_deployments
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.site import Deployment, Site
-from olafctl.targets import processes, registry, testbeds
+from olafctl.targets import processes, testbeds
 from olaftest.daemon import etcd_server
 from olaftest.daemon.daemon_process import wait_until
 from tests.cli.conftest import Run, run, state
 from tests.daemon.conftest import needs_etcd
+from tests.targets.conftest import need_target
 
 __all__ = ["run", "state"]
 
@@ -47,8 +48,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(state: Path, file: Path) -> Iterator[Store]:
     """Provide a twin, without a daemon."""
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     deploy_testbed(testbeds.load_testbed(file), lambda step: None)
     made = Store(folder_of("ended"))
     yield made

@@ -20,7 +20,6 @@ from olafctl.daemon.daemon import serve_deployments
 from olafctl.daemon.keeping import follow_membership
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
-from olafctl.targets import registry
 from olafctl.targets.interface import of_root
 from olafctl.wire import control
 from olafctl.wire.control import ControlAction, Reason
@@ -38,6 +37,7 @@ from tests.daemon.deployment import (
     make_frame,
     worker_of,
 )
+from tests.targets.conftest import need_target
 
 _TESTBED = """
 name: whole
@@ -313,8 +313,7 @@ def test_another_process_follows_the_membership(whole: WholeWay) -> None:
 def test_destroy_makes_the_daemon_let_go(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
-    if missing := registry.get_target("twin").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("twin")
     folder = tmp_path_factory.mktemp("s")
     monkeypatch.setenv("OLAF_STATE", str(folder))
     file = folder / "whole.yaml"

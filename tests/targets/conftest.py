@@ -75,6 +75,12 @@ def why_not(name: str) -> str | None:
     return interfaces.why_not() if name == "bmv2" else None
 
 
+def need_target(name: str) -> None:
+    """Skip a test where the target cannot run."""
+    if reason := why_not(name):
+        pytest.skip(reason)
+
+
 NAMES = [
     pytest.param(name, marks=pytest.mark.slow if name == "opennic-sim" else ())
     for name in registry.target_names()
@@ -84,8 +90,7 @@ NAMES = [
 @pytest.fixture(scope="session", params=NAMES)
 def built(request: pytest.FixtureRequest) -> Built:
     name = request.param
-    if reason := why_not(name):
-        pytest.skip(reason)
+    need_target(name)
     bed = dataclasses.replace(load_testbed(LAPTOP), target=name)
     target = registry.get_target(name)
     if target.problems(bed, Path("/nonexistent")):

@@ -12,7 +12,7 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed
 from olaftest.deployment import deployed_testbed
-from tests.targets.conftest import update, why_not
+from tests.targets.conftest import need_target, update
 
 BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"
 NS_PER_CYCLE = 4
@@ -29,8 +29,7 @@ class ComparedPair:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedPair]:
-    if reason := why_not("twin"):
-        pytest.skip(reason)
+    need_target("twin")
     bed = testbeds.load_testbed(BED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("n")))

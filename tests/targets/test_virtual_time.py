@@ -19,7 +19,7 @@ from olafswitch.errors import OlafError
 from olafswitch.ports.transport import Transport
 from olaftest.frames import OlafFrame, endpoint_of
 
-from .conftest import Live, started, update, why_not
+from .conftest import Live, need_target, started, update
 from .test_transports import bed_of
 
 NS_PER_CYCLE = 4
@@ -28,8 +28,7 @@ NS_PER_CYCLE = 4
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Provide a twin whose ports are UNIX sockets: virtual time does not need them."""
-    if reason := why_not("twin"):
-        pytest.skip(reason)
+    need_target("twin")
     bed, state = bed_of(Transport.UNIX), tmp_path_factory.mktemp("virtual") / "bed"
     with started(bed, "twin", state) as running:
         yield Live(running, bed, state, registry.get_target("twin"), {})
@@ -175,8 +174,7 @@ def test_a_session_may_be_left_early(twin: Live) -> None:
 
 
 def test_before_the_pipelines_are_pushed_it_is_refused(tmp_path: Path) -> None:
-    if reason := why_not("twin"):
-        pytest.skip(reason)
+    need_target("twin")
     state = tmp_path / "bed"
     with (
         started(bed_of(Transport.UNIX), "twin", state, programmed=False) as running,

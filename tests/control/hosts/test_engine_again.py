@@ -15,13 +15,14 @@ from olafctl.control.deploy import deploy_testbed
 from olafctl.control.status import is_healthy, read_status
 from olafctl.control.store import Store, folder_of
 from olafctl.network import interfaces, ip
-from olafctl.targets import processes, registry, testbeds
+from olafctl.targets import processes, testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import pack_header, unpack_header
 from olafctl.wire.layouts import OLAF, FrameType
 from olafswitch.errors import OlafError
 from tests.control.hosts.conftest import BED, SOON, bring_up, exec_line, needs_interfaces, udp
 from tests.control.hosts.test_lifecycle import killed_while_ip_works
+from tests.targets.conftest import need_target
 
 SERVER = paths.sources() / "testbeds" / "samples" / "parameter_server.py"
 TAPS = tuple(
@@ -119,8 +120,7 @@ def test_programs_train_on_though_a_tap_ends_with_its_engine(state: Path) -> Non
 @needs_interfaces
 @pytest.mark.parametrize("process", range(3))
 def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, state: Path) -> None:
-    if missing := registry.get_target("bmv2").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("bmv2")
     lab = bed(target="bmv2")
     with training(lab, "red0") as going_on:
         before = going_on.version()
@@ -133,8 +133,7 @@ def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, st
 
 @needs_interfaces
 def test_programs_train_on_after_a_change_of_target(state: Path) -> None:
-    if missing := registry.get_target("bmv2").missing():
-        pytest.skip(f"needs {', '.join(missing)}")
+    need_target("bmv2")
     with training(bed(), "red0") as going_on:
         for target in ("bmv2", "twin"):
             before = going_on.version()

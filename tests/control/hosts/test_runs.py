@@ -15,7 +15,7 @@ from olafctl.control.hosts import deployed
 from olafctl.control.store import folder_of
 from olafswitch.ports.namespace import run_within
 from tests.control.hosts.conftest import SOON, bring_up, needs_interfaces
-from tests.targets.conftest import why_not
+from tests.targets.conftest import need_target
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
@@ -36,8 +36,7 @@ def port(name: str, host: str, address: str) -> UdpPort:
 
 @needs_interfaces
 def test_updates_merged_on_their_way_reach_kernel_sockets(state: Path) -> None:
-    if reason := why_not("twin"):
-        pytest.skip(reason)
+    need_target("twin")
     bring_up("runs", SLOW, *FOUR_SEGMENTS)
     ports = [
         port("runs", host, address)
