@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,13 +13,14 @@ import pytest
 from olafctl.control.deploy import build_testbed
 from olafctl.targets import testbeds
 from olafctl.targets.corundum.boards import BOARDS, Board
+from olafctl.targets.corundum.shell import BYTES, CorundumBar
 from olafctl.targets.corundum.target import TARGET
 from olafctl.targets.corundum.variant import CHECKOUT, VALUES, Variant, assemble_variant, write_block
 from olafctl.targets.corundum_sim.nic import replace_empty_selects
 from olafctl.targets.opennic.preflight import ask_vivado
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import Geometry
-from olafswitch.errors import BadInput
+from olafswitch.errors import BadInput, OlafError
 from olafswitch.simulation.verilate import lint_module
 from tests.corundum.card import CORUNDUM, needs_checkout
 from tests.opennic.test_plugin import P4
@@ -106,8 +108,40 @@ def test_a_build_says_what_it_lacks(
 
 
 def test_a_deployment_is_refused_with_what_it_lacks(bed: Testbed, tmp_path: Path) -> None:
-    (problem,) = TARGET.problems(bed, tmp_path)
-    assert "only builds" in str(problem) and "/dev/mqnic0" in str(problem)
+    no_card, no_board = TARGET.problems(bed, tmp_path)
+    assert "no card is named" in str(no_card) and "no board is named" in str(no_board)
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_registers_are_those_of_the_driver_or_of_the_bars(bound: bool, tmp_path: Path) -> None:
+    function, device = tmp_path / "0000:3b:00.0", tmp_path / "mqnic0"
+    (function / "misc").mkdir(parents=True)
+    if bound:
+        (function / "misc" / "mqnic0").mkdir()
+    places = (
+        {(device, 0): 0, (device, 1): 1 << 40}
+        if bound
+        else {(function / f"resource{2 * n}", n): 0 for n in (0, 1)}
+    )
+    for path, _ in places:
+        with path.open("wb") as file:  # sparse
+            file.truncate(max(at for (other, _), at in places.items() if other == path) + BYTES)
+    with closing(CorundumBar(function, tmp_path)) as bar:
+        for region in (0, 1):
+            bar.write((region << 40) + 0x1234, 77 + region)
+            assert bar.read((region << 40) + 0x1234) == 77 + region
+    for (path, region), at in places.items():
+        with path.open("rb") as file:
+            file.seek(at + 0x1234)
+            assert file.read(4) == bytes([77 + region, 0, 0, 0])
+
+
+def test_a_bar_of_another_size_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "resource0").write_bytes(bytes(4096))
+    with pytest.raises(
+        OlafError, match="has 4096 bytes, not 16777216: it was enumerated with another bitstream"
+    ):
+        CorundumBar(tmp_path)
 
 
 def test_vivado_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ def test_the_tables_of_vitisnetp4_are_not_the_agents(
 def test_bar2_is_mapped_and_checked(tmp_path: Path) -> None:
     (tmp_path / "resource2").write_bytes(bytes(4096))
     (tmp_path / "config").write_bytes(b"\xee\x10\x3f\x90\x02\x00" + bytes(58))
-    with pytest.raises(OlafError, match=r"BAR2 has 4096 bytes, not 4194304.*rescan"):
+    with pytest.raises(OlafError, match=r"has 4096 bytes, not 4194304.*rescan"):
         MappedBar(tmp_path)
     (tmp_path / "resource2").write_bytes(bytes(BYTES))
     bar = MappedBar(tmp_path)

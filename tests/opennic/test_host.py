@@ -54,5 +54,7 @@ def test_packet_ins_go_on_when_the_interface_is_up_again(namespace: str) -> None
 
 
 def test_a_missing_interface_is_reported(namespace: str) -> None:
-    with pytest.raises(OlafError, match=r"onic0s0: cannot be opened: No such device \(load the onic driver"):
+    with pytest.raises(
+        OlafError, match=r"onic0s0: cannot be opened: No such device \(load the card's driver"
+    ):
         run_within(namespace, lambda: HostFunction.interface("onic0s0"))

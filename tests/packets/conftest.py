@@ -28,11 +28,12 @@ BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "softwar
 HISTORIES = [int(seed) for seed in os.environ.get("OLAF_HISTORIES", "1").split(",")]
 """The seeds of the histories that a testbed has behind it: clusters and members came, moved and went."""
 BEDS += [(f"testbed+{seed}", "software") for seed in HISTORIES]
-CARDS = ("opennic", "opennic-sim", "corundum")
+CARDS = ("opennic", "opennic-sim", "corundum", "corundum-sim")
 """The targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
 SLOW = {
-    *(("testbed", "opennic-sim"), ("mixed-2", "software"), ("testbed+1", "software")),
+    *(("testbed", "opennic-sim"), ("testbed", "corundum-sim")),
+    *(("mixed-2", "software"), ("testbed+1", "software")),
     *(("two-engines", "software"), ("three-engines", "twin")),
 }
 """Testbeds that take some minutes, or test little more than others do."""

@@ -37,7 +37,7 @@ from olafswitch.ports.transport import Transport
 
 DEADLINE = 60.0
 """The seconds after which an event that must happen counts as missing."""
-MARKER = 0x88B5
+MARKER = 0x88B6
 """An EtherType for local experiments (IEEE 802)."""
 STRANGER_MAC = "02:00:99:99:99:99"
 BROADCAST = "ff:ff:ff:ff:ff:ff"

@@ -82,7 +82,7 @@ def need_target(name: str) -> None:
 
 
 NAMES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "opennic-sim" else ())
+    pytest.param(name, marks=pytest.mark.slow if name in ("opennic-sim", "corundum-sim") else ())
     for name in registry.target_names()
 ]
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from olafctl.targets.opennic.bar import Bar
+from olafctl.targets.opennic.bar import Bar, MappedWords, explain_silence
 from olafctl.targets.opennic.shell import Shell
 from olafswitch.errors import Problem
 
@@ -14,7 +15,38 @@ INTERFACES, INTERFACE, PORT, PORT_CONTROL = 0xC000, 0xC001, 0xC002, 0xC003
 OFFSET, COUNT, STRIDE, FIRST_BLOCK = 0x0C, 0x10, 0x14, 0x18
 TX_CONTROL, RX_CONTROL = 0x10, 0x14
 _UP = 1 << 16
+_PLACE = (1 << REGION_BITS) - 1
+BYTES = 16 << 20
+"""The size of each region."""
 Read = Callable[[int], int]
+
+
+class CorundumBar:
+    """Both regions of a card: of its device where Corundum's driver is bound, else BAR 0 and BAR 2."""
+
+    def __init__(self, function: Path, devices: Path = Path("/dev")) -> None:
+        """``function`` is its folder, as for MappedBar. Raises OlafError where a region is missing."""
+        self._function = function
+        bound = sorted((function / "misc").glob("mqnic*"))
+        self._regions = [
+            MappedWords(devices / bound[0].name, BYTES, function, region << REGION_BITS)
+            if bound
+            else MappedWords(function / f"resource{2 * region}", BYTES, function)
+            for region in range(2)
+        ]
+
+    def read(self, offset: int) -> int:
+        return self._regions[offset >> REGION_BITS].read(offset & _PLACE)
+
+    def write(self, offset: int, value: int) -> None:
+        self._regions[offset >> REGION_BITS].write(offset & _PLACE, value)
+
+    def why_silent(self) -> Problem:
+        return explain_silence(self._function)
+
+    def close(self) -> None:
+        for region in self._regions:
+            region.close()
 
 
 @dataclass(frozen=True)
@@ -61,4 +93,4 @@ def _watch_macs(bar: Bar, ports: int) -> Callable[[], Sequence[MacLink]]:
     return lambda: [MacLink(port, bool(bar.read(at + RX_CONTROL) & _UP)) for port, at in enumerate(macs)]
 
 
-CORUNDUM = Shell("corundum", 1 << REGION_BITS, _watch_macs)
+CORUNDUM = Shell("corundum", 1 << REGION_BITS, CorundumBar, _watch_macs)

@@ -1,30 +1,34 @@
-"""The corundum target: a build for a board that runs Corundum. No agent drives such a card yet."""
+"""The corundum target: a board that runs Corundum with the block of a build, driven from its host."""
 
+import os
 import shlex
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
 
 from olafctl.targets import p4_sources
 from olafctl.targets.corundum.boards import BOARDS, Board
+from olafctl.targets.corundum.shell import CORUNDUM
 from olafctl.targets.corundum.variant import assemble_variant, find_checkout
-from olafctl.targets.interface import Build, Progress, Running
+from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic.preflight import ask_vivado
+from olafctl.targets.opennic.target import Opennic
 from olafctl.testbed.model import Testbed
 from olafswitch import cache
 from olafswitch.errors import BadInput, Problem
 
+BOARD = "OLAF_CARD_BOARD"
 
-class Corundum:
-    """The :class:`olafctl.targets.interface.Target` of a Corundum board. OLAF_CORUNDUM names the checkout."""
+
+class Corundum(Opennic):
+    """The :class:`olafctl.targets.interface.Target` of a Corundum board.
+
+    OLAF_CORUNDUM names the checkout, OLAF_CARD_BOARD the board where ``--board`` does not, and
+    OLAF_CARD_INTERFACE the first interface's netdev.
+    """
 
     name = "corundum"
-
-    def missing(self) -> Sequence[str]:
-        """Return nothing: the variant is written without Vivado."""
-        return []
+    shell = CORUNDUM
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return the board's variant next to the checkout, and the next steps. Raises OlafError."""
@@ -42,34 +46,28 @@ class Corundum:
             f"next, on a machine with Vivado for {made.part}"
             + "".join(f" and the licence {name} ({what})" for name, what in board.licences.items()),
             f"  make -C {shlex.quote(str(folder / made.folder))}",
+            f"then, on the card's host, with bitstream {made.plugin.build_id} on the card:",
+            f"  OLAF_CARD=0000:3b:00.0 {BOARD}={board.name} olafctl deploy TESTBED --target {self.name}",
         ]
         if shutil.which("vivado"):
             progress(f"asking Vivado for {made.part}")
             lines += [f"missing here: {problem}" for problem in ask_vivado(made.part, board.licences)]
         return Build(folder, folder.name, fresh, "\n".join(lines))
 
-    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return why the target cannot be deployed."""
-        what = f"the target {self.name} only builds: no agent has its registers (/dev/mqnic0) and links"
-        return [Problem(what, str(testbed.source), "deploy with the target opennic, software or twin")]
-
-    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> NoReturn:
-        """Raise BadInput with :meth:`problems`."""
-        raise BadInput(*self.problems(testbed, state))
-
-    def find(self, testbed: Testbed, state: Path) -> Running | None:
-        """Return None: nothing runs."""
-        return None
-
-    def stop(self, state: Path) -> None:
-        """Do nothing: nothing runs."""
+    def count_ports(self, testbed: Testbed) -> Sequence[Problem]:
+        """Report more front ports than the board's MACs and the host's interfaces."""
+        try:
+            return _count_ports(testbed, _find_board(testbed))
+        except BadInput as refused:
+            return refused.problems
 
 
 def _find_board(testbed: Testbed) -> Board:
-    if testbed.board in BOARDS:
-        return BOARDS[testbed.board]
-    what = f"board {testbed.board!r} is not known" if testbed.board else "no board is named"
-    raise BadInput(Problem(what, str(testbed.source), f"--board with one of: {', '.join(BOARDS)}"))
+    board = testbed.board or os.environ.get(BOARD)
+    if board in BOARDS:
+        return BOARDS[board]
+    what = f"board {board!r} is not known" if board else "no board is named"
+    raise BadInput(Problem(what, str(testbed.source), f"--board or {BOARD} with one of: {', '.join(BOARDS)}"))
 
 
 def _count_ports(testbed: Testbed, board: Board) -> list[Problem]:

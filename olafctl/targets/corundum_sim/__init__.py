@@ -1,1 +1,1 @@
-"""Corundum's core and the box in Verilator, between a host's memory and MACs."""
+"""The target corundum-sim: Corundum's core and the box in Verilator, between a host's memory and MACs."""

@@ -44,45 +44,72 @@ class MappedBar:
         Raises OlafError when it does not exist, this user may not open it, or it is not 4 MiB.
         """
         self._function = function
-        path = function / "resource2"
+        self._words = MappedWords(function / "resource2", BYTES, function)
+
+    def read(self, offset: int) -> int:
+        return self._words.read(offset)
+
+    def write(self, offset: int, value: int) -> None:
+        self._words.write(offset, value)
+
+    def why_silent(self) -> Problem:
+        return explain_silence(self._function)
+
+    def close(self) -> None:
+        self._words.close()
+
+
+class MappedWords:
+    """A file's words, mapped into this process."""
+
+    def __init__(self, path: Path, size: int, function: Path, offset: int = 0) -> None:
+        """``size`` bytes from ``offset`` on, of a device or a BAR of the function in the folder ``function``.
+
+        Raises OlafError when it cannot be opened, or a BAR has another size.
+        """
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_SYNC | os.O_CLOEXEC)
         except OSError as error:
-            remedy = "run as root, and check the address with lspci -d 10ee:"
+            remedy = "run as root, and check the address with lspci"
             raise OlafError(Problem(f"cannot be opened: {error.strerror}", str(path), remedy)) from error
         try:
-            size = os.fstat(descriptor).st_size
-            if size != BYTES:
-                what = f"BAR2 has {size} bytes, not {BYTES}: it was enumerated with another bitstream"
+            found = os.fstat(descriptor).st_size
+            if path.parent == function and found != size:
+                what = f"has {found} bytes, not {size}: it was enumerated with another bitstream"
                 raise OlafError(Problem(what, str(path), _RESCAN.format(function)))
-            self._map = mmap.mmap(descriptor, size)
+            self._map = mmap.mmap(descriptor, size, offset=offset)
         finally:
             os.close(descriptor)
         self._words = memoryview(self._map).cast("I")
 
     def read(self, offset: int) -> int:
+        """Read the word at the byte ``offset``."""
         return self._words[offset // 4]
 
     def write(self, offset: int, value: int) -> None:
+        """Write the word at the byte ``offset``."""
         self._words[offset // 4] = value
 
-    def why_silent(self) -> Problem:
-        try:
-            header = (self._function / "config").read_bytes()
-        except OSError:
-            header = b""
-        where, rescan = str(self._function), _RESCAN.format(self._function)
-        if len(header) < 6 or header[:2] == b"\xff\xff":
-            what = "every register reads all ones: the function is gone from the bus, or was programmed"
-            return Problem(what, where, rescan)
-        if not header[_COMMAND] & _MEMORY_ENABLED:
-            enable = f"echo 1 > {self._function}/enable, or setpci -s {self._function.name} COMMAND=2:2"
-            return Problem("every register reads all ones: the function's memory is disabled", where, enable)
-        return Problem("every register reads all ones: the card does not answer", where, rescan)
-
     def close(self) -> None:
+        """Let go of the file."""
         self._words.release()
         self._map.close()
+
+
+def explain_silence(function: Path) -> Problem:
+    """Return why every read of the function whose folder this is gives all ones."""
+    try:
+        header = (function / "config").read_bytes()
+    except OSError:
+        header = b""
+    where, rescan = str(function), _RESCAN.format(function)
+    if len(header) < 6 or header[:2] == b"\xff\xff":
+        what = "every register reads all ones: the function is gone from the bus, or was programmed"
+        return Problem(what, where, rescan)
+    if not header[_COMMAND] & _MEMORY_ENABLED:
+        enable = f"echo 1 > {function}/enable, or setpci -s {function.name} COMMAND=2:2"
+        return Problem("every register reads all ones: the function's memory is disabled", where, enable)
+    return Problem("every register reads all ones: the card does not answer", where, rescan)
 
 
 ASK = struct.Struct("<BQI")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from google.protobuf import text_format
 
-from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
+from olafctl.targets.opennic.bar import ALL_ONES, Bar, SocketBar
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.health import OPENNIC, Health
 from olafctl.targets.opennic.host import HostFunction
@@ -29,13 +29,13 @@ _SYSFS = Path("/sys/bus/pci/devices")
 _BASES = {window.name: window.base for window in WINDOWS}
 
 
-def open_bar(card: str) -> Bar:
-    """Open BAR2 of ``card``, a PCI Express function as ``0000:3b:00.0``, or the folder of a simulated card.
+def open_bar(card: str, shell: Shell = OPENNIC) -> Bar:
+    """Open the registers of ``card``, a function as ``0000:3b:00.0``, or a simulated card's folder.
 
     Raises OlafError when it cannot be opened.
     """
     folder = Path(card)
-    return SocketBar(folder / BAR_SOCKET) if folder.is_dir() else MappedBar(_SYSFS / card)
+    return SocketBar(folder / BAR_SOCKET) if folder.is_dir() else shell.open_bar(_SYSFS / card)
 
 
 def open_host(card: str, interface: str | None) -> HostFunction | None:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from olafctl.targets.opennic.bar import ALL_ONES, Bar
+from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar
 from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY
 from olafctl.targets.opennic.shell import CardLink, Shell
 from olafswitch.errors import Problem
@@ -132,4 +132,4 @@ def _watch_cmacs(bar: Bar, ports: int) -> Callable[[], Sequence[CmacLink]]:
     return lambda: [look(port) for port in range(min(ports, len(CMACS)))]
 
 
-OPENNIC = Shell("opennic", BOX_BASE, _watch_cmacs)
+OPENNIC = Shell("opennic", BOX_BASE, MappedBar, _watch_cmacs)

@@ -38,7 +38,7 @@ class HostFunction:
         except OSError as error:
             if opened is not None:
                 opened.close()
-            remedy = "load the onic driver, set the interface up, and run as root"
+            remedy = "load the card's driver, set the interface up, and run as root"
             raise OlafError(Problem(f"cannot be opened: {error.strerror}", name, remedy)) from error
         return cls(opened, name)
 

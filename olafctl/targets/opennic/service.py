@@ -71,13 +71,14 @@ class CardService:
         self.register_sequences: AbstractContextManager[Any] = threading.Lock()
         self._ports = settings.ports
         with ExitStack() as stack:
-            bar = open_bar(settings.card)
+            shell = SHELLS[settings.shell]
+            bar = open_bar(settings.card, shell)
             self.card = Card(
                 bar,
                 open_host(settings.card, settings.interface),
                 settings.build,
                 settings.ports,
-                SHELLS[settings.shell],
+                shell,
             )
             stack.callback(self.card.close)
             agent = serve_devices(self.card.planes, address, tls, token)

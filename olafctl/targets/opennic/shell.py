@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from olafctl.targets.opennic.bar import Bar
@@ -28,5 +29,7 @@ class Shell:
     name: str
     box: int
     """The address of the box's first register."""
+    open_bar: Callable[[Path], Bar]
+    """Open the registers of the PCI Express function in a folder of sysfs."""
     watch_links: Callable[[Bar, int], Callable[[], Sequence[CardLink]]]
     """Returns a function that reads the links of a card with this many front ports."""

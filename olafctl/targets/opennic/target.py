@@ -10,10 +10,11 @@ from olafctl.targets import deployment, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
-from olafctl.targets.opennic.health import CMACS
+from olafctl.targets.opennic.health import CMACS, OPENNIC
 from olafctl.targets.opennic.process import claim_of, undo_deployment, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, list_devices
+from olafctl.targets.opennic.shell import Shell
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import Problem
 
@@ -29,6 +30,7 @@ class Opennic:
     """
 
     name = "opennic"
+    shell: Shell = OPENNIC
 
     def missing(self) -> Sequence[str]:
         """Return nothing: the plug-in is built without Vivado."""
@@ -49,10 +51,15 @@ class Opennic:
         else:
             remedy = f"set {CARD} to its PCI Express function, as 0000:3b:00.0 (lspci -d 10ee:)"
             found.append(Problem("no card is named", where, remedy))
-        if len(testbed.ports) > len(CMACS):
-            what = f"the testbed has {len(testbed.ports)} front ports, the card {len(CMACS)}"
-            found.append(Problem(what, where, "leave out ports, or use the target opennic-sim"))
-        return found
+        return [*found, *self.count_ports(testbed)]
+
+    def count_ports(self, testbed: Testbed) -> Sequence[Problem]:
+        """Report more front ports than the card has."""
+        if len(testbed.ports) <= len(CMACS):
+            return []
+        what = f"the testbed has {len(testbed.ports)} front ports, the card {len(CMACS)}"
+        where = f"{testbed.source}: target {self.name}"
+        return [Problem(what, where, "leave out ports, or use the target opennic-sim")]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """Start the agent. Raises OlafError, also when the card runs another build."""
@@ -63,6 +70,7 @@ class Opennic:
             build.folder,
             [port.number for port in testbed.ports],
             os.environ.get(INTERFACE) or None,
+            self.shell.name,
         )
         recorded = Deployment(self.name, [], list_devices(build.folder, ""), [], [])
         try:

@@ -84,8 +84,8 @@ class Stream:
         return int(self._bench.library.bench_beats(self._bench.handle, self._number))
 
     def pack(self, user: Sequence[int]) -> bytes:
-        """Return sideband values as bytes, in the layout that the bench takes."""
-        values = zip(user, self._user, strict=True)
+        """Return sideband values in the layout that the bench takes; all are 0 where none is given."""
+        values = zip(user or (0,) * len(self._user), self._user, strict=True)
         return b"".join(value.to_bytes((bits + 7) // 8, "little") for value, (_, bits) in values)
 
     def unpack(self, data: bytes) -> tuple[int, ...]:
