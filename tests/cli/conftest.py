@@ -1,9 +1,12 @@
 """The command line as an operator meets it: its own state folder, its output and its exit code."""
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,16 +34,23 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def run_olafctl(capsys: pytest.CaptureFixture[str], *arguments: object) -> Ended:
+    """Run ``olafctl`` with arguments, in this process."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setattr(sys, "argv", ["olafctl", *map(str, arguments)])
+        main.main()
+    text = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return Ended(ended.value.code, text.out, text.err)
+
+
+def run_for_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any]:
+    """Run ``olafctl`` with arguments and ``--json``; return its exit code and its document."""
+    ended = run_olafctl(capsys, *arguments, "--json")
+    return ended.code, json.loads(ended.out)
+
+
 @pytest.fixture
-def run(state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(state: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Provide a function that runs ``olafctl`` with arguments."""
-
-    def olafctl(*arguments: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        text = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ended(ended.value.code, text.out, text.err)
-
-    return olafctl
+    return partial(run_olafctl, capsys)

@@ -1,9 +1,8 @@
 """`cluster` and `worker` do, answer and refuse the same, whether or not a daemon keeps the deployment."""
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from olafctl.daemon.daemon import serve_deployments
 from olafctl.daemon.keeping import kept_by, open_keeper
 from olafctl.daemon.site import Deployment
 from olafctl.targets import testbeds
+from tests.cli.conftest import run_for_json
 from tests.control.test_members import TEXT
 from tests.targets.conftest import need_target
 
@@ -57,14 +57,7 @@ def run(
     need_target("twin")
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "s"))
     monkeypatch.delenv("OLAF_DAEMON", raising=False)
-
-    def olafctl(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        return ended.value.code, json.loads(capsys.readouterr().out)
-
-    yield olafctl
+    yield partial(run_for_json, capsys)
     destroy_deployment(Store(folder_of("kept")))
 
 

@@ -1,8 +1,6 @@
 """The northbound API over real sockets, and the command line as its client."""
 
-import json
 import random
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +23,7 @@ from olafctl.testbed.ground import make_ground
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
+from tests.cli.conftest import run_for_json
 from tests.daemon.conftest import lab, read_held
 from tests.daemon.pair import DaemonPair
 
@@ -262,11 +261,8 @@ def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def olafctl(*arguments: object) -> Any:
         monkeypatch.setenv("OLAF_DAEMON", server.address)
-        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        output = json.loads(capsys.readouterr().out)
-        return output if ended.value.code == 0 else (ended.value.code, output["error"]["problems"])
+        code, output = run_for_json(capsys, *arguments)
+        return (code, output["error"]["problems"]) if code else output
 
     return olafctl
 

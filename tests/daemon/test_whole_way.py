@@ -1,8 +1,6 @@
 """Workers through a whole deployment, twin and BMv2: they join by each of the three doors, train, are
 answered and leave nothing behind; and a cluster of rounds' control messages show in its packets."""
 
-import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olafctl.cli import main
 from olafctl.control.deploy import find_deployment
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import DaemonClient
@@ -27,6 +24,7 @@ from olafctl.wire.frames import Values, unpack_header
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.scapy_layers import Olaf
 from olaftest.deployment import open_hosts
+from tests.cli.conftest import run_for_json
 from tests.daemon.deployment import (
     DEADLINE,
     ENGINE,
@@ -258,15 +256,12 @@ def test_help_asks_the_others_else_the_round_begins_again(whole: WholeWay, round
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """Provide a function that runs ``olafctl`` and returns its JSON, or its exit code and JSON."""
 
     def olafctl(*arguments: object) -> Any:
-        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        output = json.loads(capsys.readouterr().out)
-        return output if not ended.value.code else (ended.value.code, output)
+        code, output = run_for_json(capsys, *arguments)
+        return (code, output) if code else output
 
     return olafctl
 
