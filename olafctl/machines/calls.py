@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from olafctl.machines.certificates import role_of
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.terminal import escape_controls
 
@@ -34,6 +33,8 @@ class CertificateRole(IntEnum):
     @classmethod
     def of(cls, context: Any) -> "CertificateRole":
         """Return the role of a call's caller; a certificate without one is a reader's."""
+        from olafctl.machines.certificates import role_of  # its library loads slowly, and servers alone ask
+
         for pem in context.auth_context().get("x509_pem_cert", ()):
             with suppress(KeyError):
                 return cls[role_of(pem).upper()]
