@@ -128,6 +128,20 @@ def test_updates_from_a_mac_and_from_the_host_arrive_as_they_were_sent(card: Car
     assert np.array_equal([frame.gradient for frame in arrived], gradients)
 
 
+def test_a_frame_that_is_too_long_is_dropped_and_the_next_passes(card: Card) -> None:
+    pick = random.Random(9)
+    due = []
+    for port in PORTS:
+        for size in (LONGEST + 1, 9215, 12_000, LONGEST):
+            frame = plain(pick, ADDRESSES[HOST_0], size)
+            card.send(port, frame)
+            due += [frame] if size == LONGEST else []
+            settle(card)
+    left = card.left()
+    assert Counter(left.pop(HOST_0)) == Counter(due)
+    assert not any(left.values())
+
+
 def test_every_frame_arrives_once_and_every_tag_comes_back_once(card: Card) -> None:
     pick = random.Random(5)
     due: dict[int, Counter[bytes]] = {port: Counter() for port in PORTS}

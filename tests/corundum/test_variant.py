@@ -18,6 +18,7 @@ from olafctl.targets.corundum.target import TARGET
 from olafctl.targets.corundum.variant import CHECKOUT, VALUES, Variant, assemble_variant, write_block
 from olafctl.targets.corundum_sim.nic import replace_empty_selects
 from olafctl.targets.opennic.preflight import ask_vivado
+from olafctl.targets.registry import get_target
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import BadInput, OlafError
@@ -110,6 +111,18 @@ def test_a_build_says_what_it_lacks(
 def test_a_deployment_is_refused_with_what_it_lacks(bed: Testbed, tmp_path: Path) -> None:
     no_card, no_board = TARGET.problems(bed, tmp_path)
     assert "no card is named" in str(no_card) and "no board is named" in str(no_board)
+
+
+def test_a_simulation_without_a_checkout_is_refused(
+    bed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CHECKOUT, raising=False)
+    simulated = replace(bed, target="corundum-sim")
+    assert f"no checkout of Corundum is named (set {CHECKOUT}" in str(
+        get_target("corundum-sim").problems(simulated, tmp_path)[-1]
+    )
+    with pytest.raises(BadInput, match="no checkout of Corundum is named"):
+        build_testbed(simulated, lambda step: None)
 
 
 @pytest.mark.parametrize("bound", [True, False])

@@ -31,7 +31,8 @@ def serve_simulation(
         except OlafError as error:
             # This is how a failed card behaves: its sockets close, and the agent reports it.
             print_error(error)
-        card.close()
+        finally:
+            card.close()
 
     simulation = threading.Thread(target=run_card, name="box")
     simulation.start()
