@@ -51,7 +51,11 @@ class Row:
 
     way: str
     seeds: int
+    ends: list[float]
+    """Mean reward of the last 20 steps, by seed."""
     reward: Estimate
+    above: Estimate
+    """The reward above the best trivial answer's: what was learnt."""
     gain: Estimate
     """Rise of the reward from the first 20 steps to the last 20."""
     beside: Estimate
@@ -101,18 +105,21 @@ def summarise_ways(trainings: Sequence[Training]) -> list[Row]:
         staleness: Counter[str] = Counter()
         for one in runs:
             staleness.update(one.staleness)
+        trivial = max([0.0, *(reward for one in runs for reward in one.trivial.values())])
         rows.append(
             Row(
                 way,
                 len(runs),
+                ends.tolist(),
                 estimate_mean(ends),
+                estimate_mean(ends - trivial),
                 estimate_mean(ends - starts),
                 estimate_mean(deltas - ends),
                 estimate_mean(np.array([one.bytes / 1e6 for one in runs])),
                 estimate_mean(np.array([one.lost * one.seconds for one in runs])),
                 estimate_mean(np.array([float(one.refused) for one in runs])),
                 dict(sorted(staleness.items())),
-                max([0.0, *(reward for one in runs for reward in one.trivial.values())]),
+                trivial,
             )
         )
     return rows

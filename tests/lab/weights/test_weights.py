@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from olafctl.network import interfaces
 from olaflab import racks
@@ -136,3 +138,18 @@ def test_ways_of_a_training_are_compared_seed_by_seed() -> None:
     assert full.beside.interval == pytest.approx(0.0, abs=1e-9)
     assert synchronous.gain.mean == pytest.approx(0.4)
     assert deltas_.staleness == {"0": 4, "1": 3}
+
+
+def test_the_page_says_whether_the_example_learns_more_than_the_best_trivial_answer() -> None:
+    page, trivial = Path("docs/weights.md").read_text(encoding="utf-8"), 1 / 5  # one digit of five
+    assert f"\n| best trivial answer | {trivial:.2f} | | | |\n" in page
+    for row in json.loads(Path("docs/players.json").read_text(encoding="utf-8")):
+        ends = np.array(row["ends"])
+        half = stats.t.ppf(0.975, len(ends) - 1) * stats.sem(ends)
+        learnt = ends.mean() - trivial
+        assert (row["seeds"], row["trivial"]) == (len(ends), pytest.approx(trivial))
+        assert learnt > half or row["way"] != "deltas"  # what the example is for
+        word = "shown" if learnt > half else "not shown"
+        estimates = [f"{mean:.2f} ± {half:.2f}" for mean in (ends.mean(), learnt)]
+        cells = [row["way"], *estimates, word, f"{row['megabytes']['mean']:.1f}"]
+        assert f"| {' | '.join(cells)} |\n" in page

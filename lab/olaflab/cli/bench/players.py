@@ -31,11 +31,13 @@ def command(
         from olaflab.weights.players import summarise_ways, train_ways
     settings = {"steps": steps, "players": players, "max-lag": max_lag, "rate": rate}
     found = summarise_ways(train_ways(out, range(1, seeds + 1), settings, log_progress))
-    heads = ("way", "reward", "rise", "deltas minus it", "MB", "s of play lost", "refused", "versions behind")
+    heads = ("way", "reward", "above trivial", "rise", "deltas minus it", "MB", "s of play lost", "refused",
+             "versions behind")  # fmt: skip
     rows = [
         (
             row.way,
             _format_interval(row.reward, 3),
+            _format_interval(row.above, 3),
             _format_interval(row.gain, 3),
             _format_interval(row.beside, 3),
             _format_interval(row.megabytes, 0),
