@@ -78,20 +78,6 @@ def test_settings_reach_the_queue(workers: list[ScriptedWorker], registers: Pair
     assert worker.ask_daemon(ControlAction.RESET, segment=2)["reason"] == Reason.FAILED
 
 
-def test_halt_suspends_the_queue_and_informs_the_others(
-    workers: list[ScriptedWorker], registers: PairRegisters
-) -> None:
-    for worker in workers:
-        worker.join_cluster()
-    first, second = workers
-    assert first.ask_daemon(ControlAction.HALT, halted=1)["reason"] == Reason.OK
-    assert registers.of_indices[0].halted
-    seen = unpack_header(control.HALT, bytes(Ether(second.receive())[UDP].payload))
-    assert (seen["action"], seen["halted"]) == (ControlAction.HALT, 1)
-    first.ask_daemon(ControlAction.HALT, halted=0)
-    assert not registers.of_indices[0].halted
-
-
 def test_help_is_forwarded_and_a_round_begins_again_if_all_ask(
     workers: list[ScriptedWorker], registers: PairRegisters
 ) -> None:

@@ -229,7 +229,8 @@ def test_reset_discards_what_was_summed(whole: WholeWay, rounds: int) -> None:
 def test_halt_drops_updates_and_informs_the_others(whole: WholeWay, rounds: int) -> None:
     dropped = of_root(whole.running.queues).read_all()["dropped_halted"]
     assert whole.ask(0, ControlAction.HALT, halted=1)["reason"] == Reason.OK
-    assert unpack_header(control.HALT, whole.hear_datagram(3))["halted"] == 1
+    seen = unpack_header(control.HALT, whole.hear_datagram(3))
+    assert (seen["action"], seen["halted"]) == (ControlAction.HALT, 1)
     whole.send_contribution(1, rounds, 0, 50.0)
     whole.await_register("engine", "dropped_halted", dropped + 1)
     assert whole.ask(0, ControlAction.HALT, halted=0)["reason"] == Reason.OK
