@@ -1,7 +1,7 @@
 """Corundum's application block with the box in it: between streams with tags, and in the whole NIC."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class CorundumBox(Box):
     """
 
     clocks: Mapping[str, int] = {"clk": 4000}
+    programs: Sequence[Any] = ()
+    """What has written the tables, and may write them again."""
     register_port = ("s_axil_app_ctrl_", "clk")
 
     def __init__(
@@ -124,6 +126,8 @@ class CorundumBox(Box):
 
 class WholeNic(Nic):
     """The card in Corundum with two MACs."""
+
+    programs: Sequence[Any] = ()
 
     def send(self, port: int, frame: bytes, error: int = 0) -> None:
         """Send a frame into a front port; a host's frame has no error."""

@@ -65,6 +65,7 @@ def program(box: Card) -> Card:
         second.add_entry("bridging", mac_bits(address), "forward", port)
     second.add_entry("bridging", mac_bits("01:00:5e:00:00:01"), "flood", FLOOD)
     prepare(box)
+    box.programs = (first, second)
     return box
 
 
@@ -177,6 +178,7 @@ def test_every_frame_arrives_once_and_every_tag_comes_back_once(card: Card) -> N
                 frame = plain(pick, ADDRESSES[target], size)
                 card.send(port, frame)
                 due[target][frame] += 1
+            pick.choice(card.programs).rewrite_members(pick)  # while frames pass
         settle(card)
     assert {port: Counter(frames) for port, frames in card.left().items()} == due
     counters = card.registers.counters()
