@@ -192,6 +192,26 @@ def test_a_register_is_written_read_and_reset_by_a_driver() -> None:
         made.close()
 
 
+def test_no_frame_that_leaves_after_a_cells_write_saw_the_cell_before() -> None:
+    text = preprocess_file(PROGRAMS / "stateful.p4", (), {})
+    info = ProgramInfo(p4info_of(text, "stateful.p4"))
+    made = SimulatedSwitch.of_text(text, info, quick=True)
+    try:
+        (totals,) = (each.id for each in info.registers.values() if each.name.endswith(".totals"))
+        made.sink.pause(0.8)
+        for _ in range(100):
+            made.offer(0, bytes([1, 3, 0, 1]))
+        while not made.sink.frames():
+            made.bench.run_cycles(10)
+        made.set_register(totals, 3, 1 << 24)
+        made.quiesce()
+        made.sink.frames()
+        left = [int.from_bytes(out.data[4:8], "big") for out in made.received()]
+        assert len(left) > 20 and min(left) > 1 << 24
+    finally:
+        made.close()
+
+
 def test_what_an_entry_counted_moves_with_it() -> None:
     text = preprocess_file(PROGRAMS / "counted.p4", (), {})
     info = ProgramInfo(p4info_of(text, "counted.p4"))
