@@ -254,3 +254,12 @@ def test_the_registers_answer_everywhere_and_repeat_nowhere(box: CorundumBox) ->
         assert box.axil.write(place + 0x40, 5) == DECERR
         assert not box.bench["s_axil_app_ctrl_arvalid"] | box.bench["s_axil_app_ctrl_awvalid"], "asked once"
     assert box.registers.read("port_number_0") == 1
+
+
+@needs_checkout
+@pytest.mark.slow
+def test_a_read_waits_for_any_number_of_writes() -> None:
+    with closing(open_card(-512)) as card:
+        for number in range(3000):
+            card.registers.write("port_number_0", number)
+        assert card.registers.read("port_number_0") == 2999

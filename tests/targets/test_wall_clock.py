@@ -53,7 +53,7 @@ def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> No
     try:
         live.ports[FIRST].send(update(live.testbed, live.testbed.workers[0], 1))
         gateway = bytes.fromhex(live.testbed.hosts[0].mac.replace(":", ""))
-        other = gateway + bytes(6) + b"\x88\xb5" + bytes(50)
+        other = gateway + bytes(6) + b"\x88\xb6" + bytes(50)
         live.ports[FIRST].send(other)
         assert live.ports[UPLINK].receive(SOON) == other
         before = seconds_of_processor(live)

@@ -127,6 +127,7 @@ class _ApplicationBar:
 
     def write(self, address: int, data: int) -> int:
         self._root.write(2, address, data)
+        self._root.wait_for_credits()
         return 0
 
 

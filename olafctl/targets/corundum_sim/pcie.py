@@ -15,6 +15,8 @@ _READ, _WRITE, _COMPLETION = 0x00, 0x40, 0x4A
 """Format and type of a TLP: memory read and write with 32-bit address, completion with data."""
 _SPAN = (("hdr", 128), ("sop", 1), ("eop", 1))
 _INTO = (*_SPAN, ("strb", _BEAT // 4))
+_CREDITS = 32
+"""Writes that may wait."""
 _LIMIT = 20_000
 """Cycles after which a read counts as never answered."""
 
@@ -71,6 +73,11 @@ class RootComplex:
         """Write a word of a BAR: posted, in the order of accesses."""
         header = _pack_header(_WRITE, 1, 0x0F, address)
         self._request.beat(value.to_bytes(4, "little"), (header, 1, 1, 1, bar), last=True)
+
+    def wait_for_credits(self) -> None:
+        """Let cycles pass until few writes wait, as flow control on the link has it."""
+        while self._request.pending > _CREDITS:
+            self._run(8)
 
     def serve(self) -> None:
         """Answer what the NIC has asked for."""
