@@ -258,8 +258,9 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "table_dump ternary", "show_actions", "mc_dump", "switch_info",
         )  # fmt: skip
         assert code == 0, out
+        assert "EXACT-0a:00:00:01\tEXACT-00:03" in out
         assert "table_add exact" not in out  # piped commands are not echoed
-        assert out.count("handle 0") == 4 and "port 4" in out and out.count("has no effect") == 1
+        assert out.count("handle 0") == 4 and "port=4" in out and out.count("has no effect") == 1
         dumped = [line.split("RuntimeCmd: ")[-1] for line in out.splitlines()]
         at = dumped.index("Dumping entry 0x0")
         assert dumped[at + 1] == "Match key:" and "Priority: 10" in dumped[at:] and "==========" in dumped

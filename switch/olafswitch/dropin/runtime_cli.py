@@ -33,6 +33,7 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
     from olafswitch.dropin.runtime_verbs import Verbs
     from olafswitch.errors import OlafError
     from olafswitch.p4runtime.session import Session
+    from olafswitch.terminal import escape_controls
 
     address = f"{thrift_ip}:{thrift_port}"
     number = _find_device(address) if device_id is None else device_id
@@ -48,8 +49,8 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
                 if not line or words == ["EOF"]:
                     break
                 if words:
-                    for line in verbs.do(words[0], words[1:]):
-                        print_lines(line)
+                    for said in verbs.do(words[0], words[1:]):
+                        print_document("\t".join(map(escape_controls, said.split("\t"))) + "\n")
             except ValueError as error:
                 failed = True
                 print_lines(f"Error: {error}")
