@@ -369,6 +369,22 @@ def test_updates_grow_by_schedule_and_by_noise() -> None:
     assert policy.blocks(Seen(1, 32, 20.0 * rows)) == 20
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e25])
+def test_gradients_that_are_not_finite_leave_the_noise_scale_as_it_was(bad: float) -> None:
+    random, hit, spared = np.random.default_rng(2), GradientNoise(), GradientNoise()
+    dropped = 0
+    for _ in range(200):
+        parts = list((0.5 + random.standard_normal((4, 10))).astype(np.float32))
+        expected = spared.add(parts, 64)
+        if random.random() < 0.3:
+            broken = [part.copy() for part in parts]
+            broken[random.integers(4)][random.integers(10)] = bad
+            hit.add(broken, 64)
+            dropped += 1
+        assert hit.add(parts, 64) == expected
+    assert hit.broken == dropped > 0
+
+
 def test_a_congested_network_puts_actors_to_sleep() -> None:
     wanted: list[int] = []
 

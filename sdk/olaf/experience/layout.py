@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -47,9 +48,11 @@ class Layout:
 
     def __post_init__(self) -> None:
         reserved = {STAMP, *(STAMPS.names or ()), *(["next"] if self.following else [])}
-        taken = set(self.keys) & reserved
+        taken = reserved.intersection(self.keys)
         if not self.keys or taken:
             raise ValueError(f"keys {sorted(taken)} are reserved" if taken else "a row needs a key")
+        if strange := [name for name in self.keys if not isinstance(name, str) or not name]:
+            raise ValueError(f"{strange[0]!r} is no name of a key; give a text that is not empty")
         if self.following is not None and self.following not in self.keys:
             raise ValueError(f"following={self.following!r} is not one of the keys {', '.join(self.keys)}")
 
@@ -95,7 +98,7 @@ class Layout:
 def layout(keys: Mapping[str, Spec], *, following: str | None = None, joint: bool = True) -> Layout:
     """Make a layout from shapes: ``{"obs": 8, "act": ((), "i8"), "reward": ()}``; binary32 where no type is
     given."""
-    return Layout({name: _read_spec(spec) for name, spec in keys.items()}, joint, following)
+    return Layout({name: _read_spec(name, spec) for name, spec in keys.items()}, joint, following)
 
 
 def agents(
@@ -136,16 +139,26 @@ def _slice_parts(sizes: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(end - size, end) for size, end in zip(sizes, ends))
 
 
-def _read_spec(spec: Spec) -> tuple[tuple[int, ...], str]:
+def _read_spec(name: str, spec: Spec) -> tuple[tuple[int, ...], str]:
+    """Read a key's shape and type. Raises ValueError."""
     shape: Any = spec
     kind = "<f4"
     if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[1], str):
         shape, kind = spec
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    found = np.dtype(kind)
+    try:
+        sizes = tuple(map(operator.index, shape if isinstance(shape, Iterable) else (shape,)))
+    except TypeError:
+        sizes = (-1,)
+    if any(size < 0 for size in sizes):
+        what = f"key {name!r} has the shape {shape!r:.80}"
+        raise ValueError(f"{what}; give numbers of values, and a key for each part of a nested space")
+    try:
+        found = np.dtype(kind)
+    except TypeError:
+        raise ValueError(f"key {name!r} is of type {kind!r}, which numpy does not know") from None
     if found.hasobject or found.names or not found.itemsize:
         raise ValueError(f"a key of type {kind!r}; give one of fixed size, without fields, such as 'f4'")
-    return shape, found.str
+    return sizes, found.str
 
 
 Rows = Mapping[str, npt.ArrayLike]

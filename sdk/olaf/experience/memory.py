@@ -83,8 +83,9 @@ def create_shared(path: Path, head: bytes, size: int) -> mmap.mmap:
     try:
         os.ftruncate(descriptor, size)
         os.pwrite(descriptor, head, 0)
+        created = mmap.mmap(descriptor, size)
         os.link(temporary, path)
-        return _use_huge_pages(mmap.mmap(descriptor, size))
+        return _use_huge_pages(created)
     finally:
         os.close(descriptor)
         Path(temporary).unlink()

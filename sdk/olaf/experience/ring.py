@@ -106,7 +106,13 @@ class Ring:
         plan = _Plan(layout, rows, most, shared, len(_MAGIC) + 8 + len(text))
         path = None if name is None else _find_place(name)
         if path is None:
-            self._adopt_memory(None, memory.make_private(plan.size), head, plan)
+            try:
+                private = memory.make_private(plan.size)
+            except (OSError, OverflowError) as error:
+                raise RingError(
+                    f"no memory for {plan.size} bytes: give fewer rows, or smaller ones"
+                ) from error
+            self._adopt_memory(None, private, head, plan)
         else:
             try:
                 buffer = memory.create_shared(

@@ -161,6 +161,34 @@ def test_a_writer_refuses_what_a_row_cannot_hold(
         layout({"any": ((), "O")})
 
 
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({0: 2}, "0 is no name of a key"),
+        ({"": 2}, "'' is no name of a key"),
+        ({"obs": {"image": (2, 2), "vec": 3}}, "key 'obs' has the shape .* a nested space"),
+        ({"obs": (2, -1)}, r"key 'obs' has the shape \(2, -1\)"),
+        ({"obs": 2.5}, "key 'obs' has the shape 2.5"),
+        ({"obs": None}, "key 'obs' has the shape None"),
+        ({"obs": ((2,), "f3")}, "key 'obs' is of type 'f3'"),
+        ({"obs": ((), "i4,f4")}, "a key of type 'i4,f4'"),
+        ({"stamp": 2}, "reserved"),
+        ({}, "a row needs a key"),
+    ],
+)
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_layout_names_the_key_that_no_row_can_have(keys: Any, why: str, joint: bool) -> None:
+    with pytest.raises(ValueError, match=why):
+        layout(keys, joint=joint)
+
+
+@pytest.mark.parametrize("name", [None, "test-huge"])
+def test_rows_that_no_memory_holds_are_refused(name: str | None) -> None:
+    with pytest.raises(RingError, match=r"no memory|Cannot allocate memory"):
+        Ring(layout({"obs": ((84, 84, 4), "u1")}), 10**12, name=name)
+    assert name is None or not list(Path("/dev/shm").glob(f"olaf-{name}*"))
+
+
 NAMES = st.text("ab.*?[]~-", max_size=6).map("r".__add__)
 
 
