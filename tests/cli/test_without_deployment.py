@@ -9,6 +9,7 @@ import pytest
 
 from olafctl.cli.test import settings_from_elsewhere
 from olafctl.control.locks import lock_deployment
+from olafctl.machines.certificates import role_of
 from olafswitch.errors import OlafError, Problem
 from tests.cli.conftest import Run
 
@@ -30,6 +31,14 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
     ended = run(*verb)
     assert (ended.code, ended.err) == (2, "error: nothing is deployed (olafctl deploy TESTBED)\n")
     assert not state.exists()
+
+
+@pytest.mark.parametrize(("options", "role"), [((), "reader"), (("--role", "operator"), "operator")])
+def test_a_certificate_lets_its_holder_read_unless_a_role_is_given(
+    run: Run, tmp_path: Path, options: tuple[str, ...], role: str
+) -> None:
+    assert run("certs", str(tmp_path), "client", *options).code == 0
+    assert role_of((tmp_path / "client.pem").read_bytes()) == role
 
 
 def test_a_board_is_refused_where_the_target_builds_for_none(run: Run) -> None:

@@ -22,6 +22,14 @@ def test_fewer_slots_than_one_models_segments_are_noted(tmp_path: Path, slots: i
     assert all("26 segments" in note and "P_s = 0.31" in note for note in found)
 
 
+@pytest.mark.parametrize(("target", "notes"), [("twin", 1), ("software", 0)])
+def test_shards_are_noted_where_the_target_has_one_thread(tmp_path: Path, target: str, notes: int) -> None:
+    bed = load(tmp_path, f"target: {target}\nengine: {{shards: 2}}\nclusters: []\n")
+    found = list(find_shortages(bed))
+    assert len(found) == notes
+    assert all("shards are left out; use the target software" in note for note in found)
+
+
 @pytest.mark.parametrize(("beats", "mtu"), [(24, STANDARD_MTU), (142, JUMBO_MTU)])
 @pytest.mark.parametrize("values", [1, 360, 361, 2205, 2242, 9155, 137_477])
 def test_testbeds_and_scripts_divide_alike(beats: int, mtu: int, values: int) -> None:
