@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("switch", "olafctl", "sdk/olaf", "testkit", "lab/olaflab", "tests")
+FOLDERS = ("switch/olafswitch", "olafctl", "sdk/olaf", "testkit/olaftest", "lab/olaflab", "tests")
 REFERENCE = re.compile(r":(?:func|class|meth|mod|attr):`~?([\w.]+)`")
 
 
@@ -38,6 +38,18 @@ def _find_names(tree: ast.Module) -> Iterator[str]:
 
 
 def _is_there(path: str) -> bool:
+    """Look our own names up without an import: their modules may need packages that are optional."""
+    package, *rest = path.split(".")
+    home = next((ROOT / folder for folder in FOLDERS if Path(folder).name == package), None)
+    if home is None:
+        return _can_be_imported(path)
+    while rest and ((home / rest[0]).is_dir() or (home / f"{rest[0]}.py").is_file()):
+        home /= rest.pop(0)
+    module = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
+    return set(rest) <= {*_find_names(ast.parse(module.read_text()))}
+
+
+def _can_be_imported(path: str) -> bool:
     try:
         pkgutil.resolve_name(path)
     except (ImportError, AttributeError):

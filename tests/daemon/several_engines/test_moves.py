@@ -8,6 +8,7 @@ from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
 
 from olafctl.wire.scapy_layers import Olaf
+from olaftest.daemon.daemon_process import wait_until
 from tests.daemon.deployment import DEADLINE, KEY, worker_of
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
 
@@ -55,16 +56,18 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     tree.join("red", worker_of(2), 12, "w")
     before = {name: Counter(queue.read_all()) for name, queue in tree.read_queues().items()}
     losses = tree.running.stats()["losses"]
-    moving, arriving = threading.Event(), threading.Event()
-    sent, arrived = Counter[str](), Counter[str]()
+    moving, arriving, sending = threading.Event(), threading.Event(), threading.Lock()
+    sent, arrived, behind = Counter[str](), Counter[str](), Counter[str]()
 
     def send() -> None:
         while not moving.is_set():
             if sent.total() - arrived["updates"] - lost() > UNDER_WAY:
                 time.sleep(0.001)  # a front port drops frames that its host does not read in time
                 continue
-            tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
-            sent["other"] += 1
+            with sending:
+                tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
+                sent["other"] += 1
+                behind["left"] += 1
 
     def receive() -> None:
         while not arriving.is_set():
@@ -79,6 +82,10 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
         """Return how much each queue's counters grew."""
         queues = tree.read_queues().items()
         return {name: Counter(queue.read_all()) - before[name] for name, queue in queues}
+
+    def all_taken() -> bool:
+        """Return whether no update is before an engine, which would refuse it after a move."""
+        return all(counted()[engine]["in_updates"] >= number for engine, number in behind.items())
 
     def root_was_full() -> bool:
         """Return whether the root dropped updates: one of them, combined below, is several."""
@@ -96,6 +103,9 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
             for _ in range(20):
                 tree.send_update(port, worker_of(2), epochs[cluster], sent["w"], 1.0)
                 sent["w"] += 1
+            with sending:
+                behind["right" if port == RIGHT else "left"] += 20
+                wait_until(all_taken)
         moving.set()
         threads[0].join()
         end = time.monotonic() + DEADLINE
