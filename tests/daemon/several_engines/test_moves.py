@@ -23,11 +23,13 @@ def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
     epoch = tree.join("red", worker_of(1), 12, "w")
     sent, counted, place = 0, 0, 12
     replaced = sum(queue.read("replaced_worker") for queue in tree.read_queues().values())
+    taken = count_taken(tree)
     for move in range(6):
         for _ in range(5):
             tree.send_update(place, worker_of(1), epoch, sent, 1.0)
             tree.send_update(LEFT, worker_of(2), epoch, sent, 1.0)
             sent += 2
+        await_taken(tree, taken + sent)
         old, place = place, RIGHT if place == 12 else 12
         if move % 2:
             tree.join("red", worker_of(1), place, "w")
@@ -57,7 +59,7 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     before = {name: Counter(queue.read_all()) for name, queue in tree.read_queues().items()}
     losses = tree.running.stats()["losses"]
     moving, arriving, sending = threading.Event(), threading.Event(), threading.Lock()
-    sent, arrived, behind = Counter[str](), Counter[str](), Counter[str]()
+    sent, arrived, taken = Counter[str](), Counter[str](), count_taken(tree)
 
     def send() -> None:
         while not moving.is_set():
@@ -67,7 +69,6 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
             with sending:
                 tree.send_update(LEFT, worker_of(1), epochs["red"], sent["other"], 1.0)
                 sent["other"] += 1
-                behind["left"] += 1
 
     def receive() -> None:
         while not arriving.is_set():
@@ -82,10 +83,6 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
         """Return how much each queue's counters grew."""
         queues = tree.read_queues().items()
         return {name: Counter(queue.read_all()) - before[name] for name, queue in queues}
-
-    def all_taken() -> bool:
-        """Return whether no update is before an engine, which would refuse it after a move."""
-        return all(counted()[engine]["in_updates"] >= number for engine, number in behind.items())
 
     def root_was_full() -> bool:
         """Return whether the root dropped updates: one of them, combined below, is several."""
@@ -104,8 +101,7 @@ def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
                 tree.send_update(port, worker_of(2), epochs[cluster], sent["w"], 1.0)
                 sent["w"] += 1
             with sending:
-                behind["right" if port == RIGHT else "left"] += 20
-                wait_until(all_taken)
+                await_taken(tree, taken + sent.total())
         moving.set()
         threads[0].join()
         end = time.monotonic() + DEADLINE
@@ -152,3 +148,12 @@ def test_what_waits_while_a_worker_moves_arrives_whole(tree: Tree) -> None:
 
 def replaced_since(tree: Tree, before: int) -> int:
     return sum(queue.read("replaced_worker") for queue in tree.read_queues().values()) - before
+
+
+def count_taken(tree: Tree) -> int:
+    return sum(tree.read_queues()[name].read("in_updates") for name in ("left", "right"))
+
+
+def await_taken(tree: Tree, updates: int) -> None:
+    """Wait until the queues at the edge have taken so many: their engines refuse what comes after a move."""
+    wait_until(lambda: count_taken(tree) == updates)
