@@ -38,13 +38,13 @@ def write_testbed(made: MachineLab, *changes: tuple[str, str]) -> Testbed:
     """Make the testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
     text = over_machines(
         plans.make_testbed(PLAN, "unix").text, "software", 3,
-        *((f"  - name: {name}\n", f"  - name: {name}\n    machine: m{place}\n")
+        *((f"{{name: {name}, ", f"{{name: {name}, machine: m{place}, ")
           for place, name in enumerate(("root", "tor1", "tor2"), 1)),
-        ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}\n"
-         "      - {number: 2, name: rack2, transport: nic, path: cable2}"),
+        ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}, "
+         "{number: 2, name: rack2, transport: nic, path: cable2}"),
         *((f"{{numbers: {n}01-{n}02, name: host, transport: unix}}",
-           f"{{number: {n}01, name: host{n}01, transport: nic, path: host{n}01}}\n"
-           f"      - {{number: {n}02, name: host{n}02, transport: nic, path: host{n}02}}") for n in (1, 2)),
+           f"{{number: {n}01, name: host{n}01, transport: nic, path: host{n}01}}, "
+           f"{{number: {n}02, name: host{n}02, transport: nic, path: host{n}02}}") for n in (1, 2)),
         *((f"name: up{n}}}", f"name: up{n}, transport: nic, path: cable{n}}}") for n in (1, 2)),
         *((f"root.rack{n}], rate: 10 Gb/s, delay: 1 us}}", f"root.rack{n}]}}") for n in (1, 2)),
         *changes,
@@ -95,7 +95,7 @@ def test_replicas_end_with_the_same_bits(made: tuple[MachineLab, Mapping[str, st
 def test_sums_of_rounds_are_exact(made: tuple[MachineLab, Mapping[str, str]]) -> None:
     """Whole numbers add up to the same bits in any order."""
     racks, namespaces = made
-    bed = write_testbed(racks, ("mode: iswitch-async\n    threshold: 4\n", "mode: iswitch\n"))
+    bed = write_testbed(racks, ("mode: iswitch-async, threshold: 4", "mode: iswitch"))
     racks.olafctl("deploy", "--force", str(bed.source))
     given = np.random.default_rng(1).integers(-1000, 1000, (MEMBERS, ROUNDS, VALUES)).astype(np.float32)
     exact = hashlib.sha256(given.sum(0).tobytes()).hexdigest()
