@@ -35,19 +35,64 @@ MODULES = {
     ),
 }
 _PUSH = "s_axis_sync_tx_tready[i] && s_axis_sync_tx_tlast[i]"
-LOST_TAGS = [
-    ("level < MOST", "1'b1"),
-    (_PUSH, f"{_PUSH} && !s_axis_sync_tx_tuser[TX_USER*i]"),
-    (_PUSH, f"{_PUSH} && first_tready"),
-    (_PUSH, _PUSH.split(" &&")[0]),
-    ("TX_USER*i+1", "TX_USER*i"),
-    ("TX_USER*i+1", "TX_USER*(LANES-1-i)+1"),
-    ("cpl_tag[TAG_BITS*i", "cpl_tag[TAG_BITS*(LANES-1-i)"),
-    ("cpl_valid[i]", "cpl_valid[LANES-1-i]"),
-    ("cpl_ready[i])", "cpl_ready[LANES-1-i])"),
-    (_PUSH, f"{_PUSH} || m_axis_sync_tx_tvalid[i] && m_axis_sync_tx_tready[i] && m_axis_sync_tx_tlast[i]"),
-]
-"""Changes that lose or double a tag, give a foreign tag, use the wrong lane, or complete a box's frame."""
+_CLOCKS = "                .clk(clk), .rst(rst)"
+_LEFT = " || m_axis_sync_{0}_tvalid[i] && m_axis_sync_{0}_tready[i] && m_axis_sync_{0}_tlast[i]"
+_TX_USER = "m_axis_sync_tx_tuser = {(TX_USER*LANES){1'b0}}"
+TAGS = {
+    "lost": [
+        ("level < MOST", "1'b1"),
+        ("(1 << OUT_BITS) - 1", "(1 << OUT_BITS) + 1"),
+        (_PUSH, f"{_PUSH} && !s_axis_sync_tx_tuser[TX_USER*i]"),
+        (_PUSH, f"{_PUSH} && first_tready"),
+        (_PUSH, f"{_PUSH} && !(i == 0 && control)"),
+        (_PUSH, f"{_PUSH} && !m_axis_sync_tx_cpl_valid[i]"),
+        (_PUSH, f"{_PUSH} && !(i == 1 && s_axis_sync_tx_tvalid[0] && s_axis_sync_tx_tlast[0])"),
+        ("!m_valid || m_ready", "1'b1"),
+    ],
+    "doubled": [
+        (_PUSH, _PUSH.split(" &&")[0]),
+        ("= ready && room", "= ready"),
+        ("tx_tvalid[i] && room", "tx_tvalid[i]"),
+        ("{{(BITS-1){1'b0}}, move}", "{{(BITS-1){1'b0}}, move && !s_valid}"),
+        ("(m_valid && !m_ready)", "(m_valid && (!m_ready || s_valid))"),
+    ],
+    "foreign": [
+        ("TX_USER*i+1", "TX_USER*i"),
+        (".WIDTH(TAG_BITS)", ".WIDTH(TAG_BITS-1)"),
+        (f"tags (\n{_CLOCKS}", "tags (.clk(clk), .rst(1'b0)"),
+        ("store[tail]", "store[head - 1'b1]"),
+    ],
+    "of another lane": [
+        ("TX_USER*i+1", "TX_USER*(LANES-1-i)+1"),
+        ("cpl_tag[TAG_BITS*i", "cpl_tag[TAG_BITS*(LANES-1-i)"),
+        ("cpl_valid[i]", "cpl_valid[LANES-1-i]"),
+        ("cpl_ready[i])", "cpl_ready[LANES-1-i])"),
+        (".s_valid(s_axis_sync_tx_tvalid[i]", ".s_valid(s_axis_sync_tx_tvalid[LANES-1-i]"),
+        (_PUSH, "s_axis_sync_tx_tready[i] && s_axis_sync_tx_tlast[LANES-1-i]"),
+    ],
+    "of a frame that the box does not get, or twice": [
+        ("first_tvalid && !control", "first_tvalid"),
+        ("mid_frame ? was_control : is_control", "is_control"),
+        ("control ? to_box_tready[HOST]", "!control ? to_box_tready[HOST]"),
+        ("to_box_tready[LANES+i]}", "to_box_tready[HOST]}"),
+        ("!rst && !owed &&", "!rst &&"),
+        ("tx_tuser[TX_USER*i])", "tx_tuser[TX_USER*(LANES-1-i)])"),
+    ],
+    "for a frame of the box": [
+        (_PUSH, _PUSH + _LEFT.format("tx")),
+        (_PUSH, _PUSH + _LEFT.format("rx")),
+        (_PUSH, f"{_PUSH} || rest[LANES+i]"),
+        (_TX_USER, "m_axis_sync_tx_tuser = s_axis_sync_tx_tuser"),
+        ("tx_cpl_ready = {LANES{1'b1}}", "tx_cpl_ready = m_axis_sync_tx_cpl_ready"),
+    ],
+    "early": [(_PUSH, "s_axis_sync_tx_tlast[i]"), (_PUSH, "s_axis_sync_tx_tready[i] && !mid_frame")],
+    "late": [
+        ("level != 0", "level > 1"),
+        ("level != 0", "!s_valid && level != 0"),
+        ("(!m_valid || m_ready)", "(!m_valid && m_ready)"),
+    ],
+}
+"""What may become of a tag, and changes of a module that make it so."""
 SCRIPT = """
 read_verilog -formal -sv {name}.v
 read_verilog -DSYNTHESIS {modules}
@@ -73,6 +118,11 @@ def _missing_tools() -> str:
     except MissingTool as missing:
         return str(missing)
     return ""
+
+
+def _find_module(text: str) -> str:
+    places = ("olaf_corundum_streams", "p4_fifo", "olaf_corundum_in")
+    return next(module for module in places if text in SOURCES[module].read_text())
 
 
 pytestmark = pytest.mark.skipif(bool(_missing_tools()), reason=f"not installed: {_missing_tools()}")
@@ -123,7 +173,11 @@ def test_it_holds(name: str, tmp_path: Path) -> None:
         ("results", "p4_credits", "(1 << BITS) - 1", "(1 << BITS) + 2"),
         ("replicator", "olaf_box_replicator", "sending <= !read_last", "sending <= !last"),
         ("replicator", "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
-        *(("tags", "olaf_corundum_streams", text, instead) for text, instead in LOST_TAGS),
+        *(
+            pytest.param("tags", _find_module(text), text, instead, id=f"tags-{kind}-{number}")
+            for kind, changes in TAGS.items()
+            for number, (text, instead) in enumerate(changes)
+        ),
     ],
 )
 def test_a_fault_would_be_found(name: str, module: str, text: str, instead: str, tmp_path: Path) -> None:
