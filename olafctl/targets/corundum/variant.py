@@ -6,6 +6,7 @@ configuration is the checkout's with other values, and symbolic links lead to th
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,16 +68,24 @@ def assemble_variant(checkout: Path, board: Board, queue: Geometry, p4: Path) ->
 
     Raises OlafError where the checkout is not one, or its block or configuration differs from what was read.
     """
+    own = (paths.sources() / "hdl" / "corundum").glob("*.v")
+    box = {**plugin.list_box_files(queue, p4), **{f"hdl/{path.name}": path.read_text() for path in own}}
+    return place_in_design(checkout, board, box, queue)
+
+
+def place_in_design(
+    checkout: Path, board: Board, box: Mapping[str, str], queue: Geometry | None = None
+) -> Variant:
+    """Return the variant of ``board`` whose block is made of the files in ``box``. Raises as
+    :func:`assemble_variant`."""
     design, base = str(Path(board.path).parent), Path(board.path).name
     place = f"fpga/mqnic/{design}"
-    own = paths.sources() / "hdl" / "corundum"
     template = read_template(checkout)
     part = re.search(r"^FPGA_PART = (\S+)$", _read(checkout / place / base / "Makefile"), re.MULTILINE)
     if part is None:
         raise BadInput(_not_as_read("names no FPGA_PART", checkout / place / base / "Makefile"))
     fixed = {
-        **plugin.list_box_files(queue, p4),
-        **{f"hdl/{path.name}": path.read_text() for path in own.glob("*.v")},
+        **box,
         f"{place}/olaf/Makefile": f"# Generated: do not edit.\ninclude ../{base}/Makefile\n",
         f"{place}/olaf/config.tcl": _configure(checkout / place / base / "config.tcl"),
         # The design's makefiles include this file before they use the list of files.

@@ -116,21 +116,24 @@ def list_box_files(queue: Geometry, p4: Path, vitis: bool = False) -> dict[str, 
 
 
 def bind_files(
-    fixed: Mapping[str, str], with_id: Callable[[str], Mapping[str, str]], queue: Geometry, board: str
+    fixed: Mapping[str, str], with_id: Callable[[str], Mapping[str, str]], queue: Geometry | None, board: str
 ) -> Plugin:
-    """Return ``fixed``, the files of ``with_id`` with the build id, the agent's and the manifest.
+    """Return ``fixed``, the files of ``with_id`` with the build id, the agent's and the manifest; without a
+    ``queue``, only the first two.
 
     The build id is the digest of all of them with zeros in its place.
     """
 
     def fill_in(build_id: str) -> dict[str, str]:
         known = {DEVICE_CONFIG.format(ip.name): {"ip": ip.name, "build_id": build_id} for ip in IPS}
-        configs = {name: json.dumps(config) + "\n" for name, config in known.items()}
+        configs = {name: json.dumps(config) + "\n" for name, config in known.items() if queue}
         return {**fixed, **with_id(build_id), **configs}
 
     build_id = cache.digest(part for item in sorted(fill_in("0" * 8).items()) for part in item)[:8]
     files = fill_in(build_id)
-    return Plugin(build_id, {**files, MANIFEST: _write_manifest(build_id, queue, files, board)})
+    if queue:
+        files[MANIFEST] = _write_manifest(build_id, queue, files, board)
+    return Plugin(build_id, files)
 
 
 def build_command(folder: Path, shell: str = "<open-nic-shell>") -> str:
