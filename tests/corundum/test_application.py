@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from ipaddress import IPv4Address
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from olafctl.wire.layouts import ANY_PORT
 from olafctl.wire.modes import Mode
 from olaftest.frames import OlafFrame
 from olaftest.opennic.random_frames import EPOCH, QUEUE, compile_blocks, prepare_box, program_box
-from tests.corundum.card import CORUNDUM, CorundumBox, WholeNic, needs_checkout
+from tests.corundum.card import CORUNDUM, TAGS, CorundumBox, WholeNic, needs_checkout
 from tests.p4src.frames import WORKER, make_update
 
 MAC_0, MAC_1, HOST_0, HOST_1 = 1, 2, 3, 4
@@ -205,6 +206,22 @@ def test_a_mac_never_waits_and_what_has_no_room_is_dropped_whole(box: CorundumBo
     full = counters["full_port_0"] + counters["full_port_1"]
     assert (full > 0) == (box.width == 512)  # two slower MACs cannot outrun the box
     assert len(left) + full + box.queue.read_all()["dropped_bypass"] == 1800
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [60, 65, 1514])
+def test_at_64_bits_a_frame_takes_its_beats_and_no_cycle_more(size: int) -> None:
+    """All ports send and receive at once; so 10G is carried from 156.25 MHz on."""
+    pick = random.Random(10)
+    with closing(open_card(64)) as card:
+        assert isinstance(card, CorundumBox)
+        for _ in range(TAGS):
+            for port, other in {MAC_0: HOST_0, MAC_1: HOST_1, HOST_0: MAC_0, HOST_1: MAC_1}.items():
+                card.send(port, plain(pick, ADDRESSES[other], size))
+        settle(card)
+        for sink in card.tx:
+            begun = [frame.first for frame in sink.frames()][8:]  # until then the ports find their order
+            assert [after - before for before, after in pairwise(begun)] == [-(-size // 8)] * 23
 
 
 def test_a_host_waits_for_a_port_that_does_not_move_and_is_completed_all_the_same(box: CorundumBox) -> None:

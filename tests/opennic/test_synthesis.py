@@ -2,7 +2,7 @@
 
 import pytest
 
-from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize_box
+from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, SMALL_BOX, synthesize_box
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
@@ -20,3 +20,10 @@ def test_the_box_is_small() -> None:
     used = synthesize_box(BOX)
     assert all(used.percent(resource) < paper for resource, paper in PAPER.items())
     assert used.levels <= 12
+
+
+def test_a_small_cards_block_needs_no_ultraram() -> None:
+    used = [synthesize_box(part, 2) for part in (SMALL_BOX, *BLOCKS)]
+    assert sum(each.counts["URAM"] for each in used) == 0
+    assert sum(each.counts["BRAM36"] for each in used) <= 160
+    assert max(each.levels for each in used) <= 10

@@ -27,13 +27,15 @@ def command(
     slots: int | None = option(None, "Slots of the queue."),
     beats: int | None = option(None, "64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B."),
     box: bool = option(False, "Instead: OpenNIC's user box around OlafQueue, and its two P4 blocks."),
+    macs: int | None = option(None, "With --box: Corundum's of so many MACs at 10G, small.", least=1, most=4),
 ) -> VerbReport:
     """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
     slots in UltraRAM. The paper's figures are shown next to ours. Logic levels are counted from register to
     register, two CARRY4 in a row as the one CARRY8 they are on the device. With --box the user box of two
-    ports, with OlafQueue and the blocks as black boxes, and each block.
+    ports, with OlafQueue and the blocks as black boxes, and each block; with --macs too, Corundum's block
+    with streams of 64 bits, and tables of 1,024 entries in block RAM.
 
     Exit code 1 when the default geometry takes more than its goals, logic is deeper than 11 levels (12 with
     more indices than the default), a path joins two of block memory read, adder stage and output ready, or
@@ -41,7 +43,7 @@ def command(
     extra [synth].
     """
     if box:
-        return _synthesize_box()
+        return _synthesize_box(macs)
     from olafswitch.simulation.mapping import mapper_version
     from olaftest.queue.synthesis import synthesize_queue
 
@@ -60,19 +62,19 @@ def command(
     )
 
 
-def _synthesize_box() -> VerbReport:
-    from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize_box
+def _synthesize_box(macs: int | None) -> VerbReport:
+    from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, SMALL_BOX, synthesize_box
 
     parts = []
-    for part in (BOX, *BLOCKS):
+    for part in (SMALL_BOX if macs else BOX, *BLOCKS):
         log_progress(f"synthesizing {part}")
-        parts.append(synthesize_box(part))
+        parts.append(synthesize_box(part, macs))
     missed = [
         f"{one.part}: {one.levels} levels of logic, goal {BOX_LEVELS}"
         for one in parts
         if one.levels > BOX_LEVELS
     ]
-    for name, most in PAPER.items():
+    for name, most in ({} if macs else PAPER).items():
         if (total := sum(one.percent(name) for one in parts)) > most:
             missed.append(f"{total:.2f} % of the {name}s, goal {most} %")
     names = list(parts[0].counts)
