@@ -13,7 +13,7 @@ from olafctl.targets.corundum_sim.nic import Nic
 from olafctl.targets.opennic_sim.box import Around, Box
 from olafctl.wire.geometry import Geometry
 from olafswitch.p4.verilog.module import Module
-from olafswitch.simulation.bench import Signals
+from olafswitch.simulation.bench import Signals, Sink
 
 CORUNDUM = Path(os.environ.get(CHECKOUT, "/nonexistent")).resolve()
 needs_checkout = pytest.mark.skipif(
@@ -36,6 +36,7 @@ class CorundumBox(Box):
     programs: Sequence[Any] = ()
     """What has written the tables, and may write them again."""
     register_port = ("s_axil_app_ctrl_", "clk")
+    completions: Sequence[Sink] = ()
 
     def __init__(
         self, queue: Geometry, blocks: Mapping[int, Module], width: int, lanes: int = 2, seed: int = 1
@@ -46,6 +47,8 @@ class CorundumBox(Box):
         self.completed = [0] * lanes
         """The number of these for which the NIC has got its tag back."""
         self._out: list[set[int]] = [set() for _ in range(lanes)]
+        self._ends: list[list[int]] = [[] for _ in range(lanes)]
+        """The number of beats, from the first one on, with which each frame that is out has ended."""
         around = Around("olaf_corundum", sorted(HDL.glob("*.v")), parameters={"LANES": lanes, "WIDTH": width})
         super().__init__(queue, blocks, seed, ports=2 * lanes, around=around)
 
@@ -79,9 +82,9 @@ class CorundumBox(Box):
                 source.forget()
             self.bench["rst"] = 1
             self.run_cycles(5)
-            self.collect_tags()
             for lane in range(self.lanes):
                 self._out[lane].clear()
+                self._ends[lane].clear()
                 self.completed[lane] = self.sent[lane]
             self.bench["rst"] = 0
         self.run_cycles(limit // 5)  # the box takes less than this to send what it has begun, and to reset
@@ -94,24 +97,30 @@ class CorundumBox(Box):
             return
         while not (free := set(range(TAGS)) - self._out[lane]):
             self.run_cycles(50)
-            self.collect_tags()
         tag = min(free)
         self._out[lane].add(tag)
         self.sent[lane] += 1
-        self.rx[self.lanes + lane].send(frame, [(_TAG | tag) << 1 | error])
+        source = self.rx[self.lanes + lane]
+        source.send(frame, [(_TAG | tag) << 1 | error])
+        self._ends[lane].append(source.beats + source.pending)
+
+    def run_cycles(self, cycles: int) -> None:
+        """Run, and take what is completed then."""
+        super().run_cycles(cycles)
+        self.collect_tags()
 
     def check_completions(self) -> None:
         """Fail where a frame of the host is not completed."""
-        self.collect_tags()
         assert self.completed == self.sent
 
     def collect_tags(self) -> None:
-        """Take the completions; fail at a tag that is not outstanding at its lane."""
+        """Take the completions; fail at a tag that is not outstanding at its lane, or early."""
         for lane, sink in enumerate(self.completions):
             for done in sink.frames():
                 tag = int.from_bytes(done.data, "little")
                 assert tag & _TAG and tag ^ _TAG in self._out[lane], f"lane {lane} completes {tag:#06x}"
                 self._out[lane].remove(tag ^ _TAG)
+                assert self._ends[lane].pop(0) <= self.rx[self.lanes + lane].beats, f"lane {lane}: early"
                 self.completed[lane] += 1
 
     def left(self) -> dict[int, list[bytes]]:

@@ -169,9 +169,10 @@ def test_every_frame_arrives_once_and_every_tag_comes_back_once(card: Card) -> N
             elif kind == 3:  # packet-outs, one of which names a port that does not exist
                 frame = plain(pick, BROADCAST, max(size - 16, 60))
                 out = pick.choice([*PORTS, 77])
+                head = plain(pick, ADDRESSES[target], 14)[:12]  # which the box ignores
                 card.send(
                     HOST_0,
-                    bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + out.to_bytes(2, "big") + frame,
+                    head + HOST_ETHER_TYPE.to_bytes(2, "big") + out.to_bytes(2, "big") + frame,
                 )
                 if out in due:
                     due[out][frame] += 1
