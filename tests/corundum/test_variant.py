@@ -12,7 +12,7 @@ import pytest
 
 from olafctl.control.deploy import build_testbed
 from olafctl.targets import testbeds
-from olafctl.targets.corundum.boards import BOARDS, Board
+from olafctl.targets.corundum.boards import BOARD, BOARDS, Board
 from olafctl.targets.corundum.shell import BYTES, CorundumBar
 from olafctl.targets.corundum.target import TARGET
 from olafctl.targets.corundum.variant import CHECKOUT, VALUES, Variant, assemble_variant, write_block
@@ -118,15 +118,18 @@ def test_a_deployment_is_refused_with_what_it_lacks(bed: Testbed, tmp_path: Path
     assert "no card is named" in str(no_card) and "no board is named" in str(no_board)
 
 
-def test_a_simulation_without_a_checkout_is_refused(
-    bed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "checkout, board, output",
+    [("", "", f"no checkout of Corundum is named (set {CHECKOUT}"), ("/", "abacus", "'abacus' is not known")],
+)
+def test_a_simulation_is_refused_with_what_it_lacks(
+    bed: Testbed, checkout: str, board: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(CHECKOUT, raising=False)
+    monkeypatch.setenv(CHECKOUT, checkout)
+    monkeypatch.setenv(BOARD, board)
     simulated = replace(bed, target="corundum-sim")
-    assert f"no checkout of Corundum is named (set {CHECKOUT}" in str(
-        get_target("corundum-sim").problems(simulated, tmp_path)[-1]
-    )
-    with pytest.raises(BadInput, match="no checkout of Corundum is named"):
+    assert output in str(get_target("corundum-sim").problems(simulated, tmp_path)[-1])
+    with pytest.raises(BadInput, match=re.escape(output)):
         build_testbed(simulated, lambda step: None)
 
 

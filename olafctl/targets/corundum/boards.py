@@ -1,7 +1,12 @@
 """Corundum's boards that Vivado builds, as at commit 1ca0151b, and their places in a checkout."""
 
+import os
 from dataclasses import dataclass
 
+from olafswitch.errors import BadInput, Problem
+
+BOARD = "OLAF_CARD_BOARD"
+"""The variable of the environment that names the board."""
 WIDTHS = {100: 512, 25: 128, 10: 64}
 """The bits of the MACs' streams, by Gb/s."""
 
@@ -83,3 +88,17 @@ BOARDS = {
         Board("fb4CGg3-10g", "fb4CGg3/fpga_25g/fpga_10g", 10, 4),
     )
 }
+
+
+def find_board(name: str | None, where: str) -> Board:
+    """Return the board ``name``, or that of the environment. Raises BadInput, which lists all of them."""
+    board = name or os.environ.get(BOARD)
+    if board in BOARDS:
+        return BOARDS[board]
+    what = f"board {board!r} is not known" if board else "no board is named"
+    raise BadInput(Problem(what, where, f"--board or {BOARD} with one of: {', '.join(BOARDS)}"))
+
+
+def find_width(where: str) -> int:
+    """Return the bits of the streams of the environment's board, 512 where it names none. Raises BadInput."""
+    return find_board(None, where).width if os.environ.get(BOARD) else WIDTHS[100]

@@ -1,13 +1,12 @@
 """The corundum target: a board that runs Corundum with the block of a build, driven from its host."""
 
-import os
 import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.targets import p4_sources
-from olafctl.targets.corundum.boards import BOARDS, Board
+from olafctl.targets.corundum.boards import BOARD, Board, find_board
 from olafctl.targets.corundum.program import list_program_files
 from olafctl.targets.corundum.shell import CORUNDUM
 from olafctl.targets.corundum.variant import Variant, assemble_variant, find_checkout, place_in_design
@@ -18,8 +17,6 @@ from olafctl.targets.opennic.target import Opennic
 from olafctl.testbed.model import Testbed
 from olafswitch import cache
 from olafswitch.errors import BadInput, Problem
-
-BOARD = "OLAF_CARD_BOARD"
 
 
 class Corundum(Opennic):
@@ -34,7 +31,7 @@ class Corundum(Opennic):
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return the board's variant next to the checkout, and the next steps. Raises OlafError."""
-        board = _find_board(testbed.board, str(testbed.source))
+        board = find_board(testbed.board, str(testbed.source))
         builds.check_one_engine(testbed)
         if problems := [*builds.not_driven(testbed), *_count_ports(testbed, board)]:
             raise BadInput(*problems)
@@ -46,14 +43,14 @@ class Corundum(Opennic):
     def count_ports(self, testbed: Testbed) -> Sequence[Problem]:
         """Report more front ports than the board's MACs and the host's interfaces."""
         try:
-            return _count_ports(testbed, _find_board(testbed.board, str(testbed.source)))
+            return _count_ports(testbed, find_board(testbed.board, str(testbed.source)))
         except BadInput as refused:
             return refused.problems
 
 
 def build_program(file: Path, board_name: str | None, progress: Progress) -> Build:
     """Return the board's variant with the P4 program ``file`` in its block. Raises OlafError."""
-    board = _find_board(board_name, str(file))
+    board = find_board(board_name, str(file))
     made = place_in_design(find_checkout(str(file)), board, list_program_files(file))
     return _write_variant(made, board, progress)
 
@@ -78,14 +75,6 @@ def _write_variant(made: Variant, board: Board, progress: Progress, deploy: str 
         progress(f"asking Vivado for {made.part}")
         lines += [f"missing here: {problem}" for problem in ask_vivado(made.part, board.licences)]
     return Build(folder, folder.name, fresh, "\n".join(lines))
-
-
-def _find_board(name: str | None, where: str) -> Board:
-    board = name or os.environ.get(BOARD)
-    if board in BOARDS:
-        return BOARDS[board]
-    what = f"board {board!r} is not known" if board else "no board is named"
-    raise BadInput(Problem(what, where, f"--board or {BOARD} with one of: {', '.join(BOARDS)}"))
 
 
 def _count_ports(testbed: Testbed, board: Board) -> list[Problem]:

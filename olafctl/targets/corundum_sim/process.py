@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from olafctl.targets import serving_process
+from olafctl.targets.corundum.boards import find_width
 from olafctl.targets.corundum.shell import CORUNDUM, REGION_BITS
 from olafctl.targets.corundum.variant import find_checkout
 from olafctl.targets.corundum_sim.nic import Nic
@@ -19,7 +20,8 @@ class CorundumSimulation:
 
     def __init__(self, build: Path, ports: int) -> None:
         """Raises OlafError."""
-        self.box = Nic(find_checkout(str(build)), queue_of(build), blocks_of(build), -(-ports // 2))
+        checkout, width = find_checkout(str(build)), find_width(str(build))
+        self.box = Nic(checkout, queue_of(build), blocks_of(build), -(-ports // 2), width)
 
     def access(self, kind: int, address: int, value: int) -> int:
         """Access the NIC's own registers, or the application's where the box has none."""

@@ -6,6 +6,7 @@ Of a testbed's front ports the first half are MACs, the others the host's interf
 from collections.abc import Sequence
 from pathlib import Path
 
+from olafctl.targets.corundum.boards import find_width
 from olafctl.targets.corundum.shell import CORUNDUM
 from olafctl.targets.corundum.variant import find_checkout
 from olafctl.targets.corundum_sim.nic import surround_box
@@ -18,7 +19,8 @@ from olafswitch.errors import BadInput, Problem
 
 
 class CorundumSim(OpennicSim):
-    """See :class:`olafctl.targets.interface.Target`. OLAF_CORUNDUM names the checkout."""
+    """See :class:`olafctl.targets.interface.Target`. OLAF_CORUNDUM names the checkout,
+    OLAF_CARD_BOARD a board with streams as wide as those of the simulation."""
 
     name = "corundum-sim"
     shell = CORUNDUM
@@ -27,13 +29,15 @@ class CorundumSim(OpennicSim):
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return the plug-in, once the NIC with it is built. Raises OlafError."""
         find_checkout(str(testbed.source))
+        find_width(str(testbed.source))
         return super().build(testbed, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return what opennic-sim lacks as well, and a checkout that is not named."""
+        """Return what opennic-sim lacks as well, and a checkout or a board that is not known."""
         found = super().problems(testbed, state)
         try:
             find_checkout(str(testbed.source))
+            find_width(str(testbed.source))
         except BadInput as refused:
             return [*found, *refused.problems]
         return found
@@ -42,7 +46,7 @@ class CorundumSim(OpennicSim):
         """Build the RTL of the plug-in in ``folder`` and of the checkout. Raises OlafError."""
         checkout = find_checkout(str(testbed.source))
         macs = -(-len(testbed.ports) // 2)
-        around = surround_box(checkout, macs)
+        around = surround_box(checkout, macs, find_width(str(testbed.source)))
         build_box(testbed.root.geometry, blocks_of(folder), progress=progress, around=around)
 
 
