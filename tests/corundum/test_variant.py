@@ -17,7 +17,9 @@ from olafctl.targets.corundum.shell import BYTES, CorundumBar
 from olafctl.targets.corundum.target import TARGET
 from olafctl.targets.corundum.variant import CHECKOUT, VALUES, Variant, assemble_variant, write_block
 from olafctl.targets.corundum_sim.nic import replace_empty_selects
+from olafctl.targets.interface import Build
 from olafctl.targets.opennic.preflight import ask_vivado
+from olafctl.targets.opennic_sim.target import OpennicSim
 from olafctl.targets.registry import get_target
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import Geometry
@@ -131,6 +133,17 @@ def test_a_simulation_is_refused_with_what_it_lacks(
     assert output in str(get_target("corundum-sim").problems(simulated, tmp_path)[-1])
     with pytest.raises(BadInput, match=re.escape(output)):
         build_testbed(simulated, lambda step: None)
+
+
+def test_another_width_is_another_build(bed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A running deployment is kept only where its build has the same key."""
+    monkeypatch.setenv(CHECKOUT, "/")
+    monkeypatch.setattr(OpennicSim, "build", lambda *_: Build(Path("/"), "plugin", fresh=False))
+    keys = []
+    for board in ("", "AU200-100g", "AU200-25g", "AU200-10g"):
+        monkeypatch.setenv(BOARD, board)
+        keys.append(get_target("corundum-sim").build(bed, lambda step: None).key)
+    assert keys[0] == keys[1] and len(set(keys)) == 3
 
 
 @pytest.mark.parametrize("bound", [True, False])

@@ -4,6 +4,7 @@ Of a testbed's front ports the first half are MACs, the others the host's interf
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from olafctl.targets.corundum.boards import find_width
@@ -29,8 +30,9 @@ class CorundumSim(OpennicSim):
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Return the plug-in, once the NIC with it is built. Raises OlafError."""
         find_checkout(str(testbed.source))
-        find_width(str(testbed.source))
-        return super().build(testbed, progress)
+        width = find_width(str(testbed.source))
+        built = super().build(testbed, progress)
+        return replace(built, key=f"{built.key}-{width}")
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """Return what opennic-sim lacks as well, and a checkout or a board that is not known."""
