@@ -1,9 +1,14 @@
 """The facilities of every target besides moving frames, which packet tests test: registers, being found."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import cycle
 
 import pytest
 
+from olafctl.control.desired import desired_state
+from olafctl.control.devices import control_devices, converge_state
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets.interface import of_root
 from olafctl.wire.modes import Mode
@@ -26,6 +31,35 @@ def test_a_jumbo_frame_bypasses_untouched(live: Live) -> None:
     frame = bytes.fromhex(gateway.mac.replace(":", "")) + bytes(6) + b"\x86\xdd" + bytes(range(250)) * 36
     live.ports[FIRST].send(frame)
     assert live.ports[UPLINK].receive(SOON) == frame
+
+
+def test_frames_pass_while_a_controller_writes(live: Live) -> None:
+    """A worker leaves and joins until 100 changes are written; a stranger's frames all arrive, in order."""
+    (cluster,) = live.testbed.clusters
+    smaller = desired_state(live.testbed, [replace(cluster, workers=cluster.workers[:-1])])
+    whole = desired_state(live.testbed)
+
+    def write_changes() -> int:
+        written = 0
+        with control_devices(live.running) as sessions:
+            for wanted in cycle([smaller, whole]):
+                written += converge_state(live.running, sessions, wanted).size
+                if wanted is whole and written >= 100:
+                    return written
+        raise AssertionError
+
+    head = bytes.fromhex(live.testbed.hosts[0].mac.replace(":", "")) + bytes(6) + b"\x86\xdd"
+    with ThreadPoolExecutor(1) as pool:
+        changes = pool.submit(write_changes)
+        sent = 0
+        while not changes.done():
+            frames = [head + number.to_bytes(4, "big") * 50 for number in range(sent, sent + 8)]
+            for frame in frames:
+                live.ports[FIRST].send(frame)
+            assert [live.ports[UPLINK].receive(SOON) for _ in frames] == frames
+            sent += len(frames)
+    assert changes.result() >= 100
+    assert sent
 
 
 def test_registers_are_named(live: Live) -> None:
