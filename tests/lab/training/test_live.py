@@ -275,7 +275,7 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     finally:
         training.kill()
         training.wait()
-    assert training.returncode == 130
+    assert training.returncode == 130, errors
     assert "Traceback" not in errors
     assert all_gone(below)
 
