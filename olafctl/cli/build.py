@@ -27,11 +27,12 @@ def command(testbed: str, target: str | None, board: str | None, as_json: bool) 
     """
     from olafctl.control.deploy import build_testbed
     from olafctl.targets import testbeds
-    from olafctl.targets.corundum.target import build_program
 
     if testbed.endswith(".p4"):
         if target != "corundum":
             raise BadInput(Problem("is a P4 program, not a testbed", testbed, "add --target corundum"))
+        from olafctl.targets.corundum.target import build_program
+
         with show_progress() as log_progress:
             built = build_program(Path(testbed), board, log_progress)
         _show_build(built, as_json)

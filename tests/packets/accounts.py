@@ -30,7 +30,10 @@ class Account:
         replaced = sum(queue["replaced_worker"] for queue in grown.values())
         refused = self._old_epoch() - self._refused
         assert renewed or not refused
-        assert sum(int(each.olaf.count) for each in arrived) + replaced + refused == sent
+        counts = [int(each.olaf.count) for each in arrived]
+        assert sum(counts) + replaced + refused == sent, (
+            f"{counts}, {replaced=}, {refused=}, {sent=}, {grown}"
+        )
         assert not [
             name for queue in grown.values() for name, more in queue.items() if more and "dropped" in name
         ]

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import click
+
 from olafctl.wire.geometry import BEATS, Geometry
 from olaflab.verb import TextTable, VerbReport, option, verb
 from olafswitch.console.output import log_progress
@@ -42,13 +44,17 @@ def command(
     box and blocks are larger than the paper's OlafQueue with its IPs or deeper than 10 levels. Needs the
     extra [synth].
     """
+    given = {"indices": indices, "slots": slots, "beats": beats}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if box and chosen:
+        raise click.UsageError(f"--{min(chosen)} goes without --box")
+    if macs and not box:
+        raise click.UsageError("--macs goes with --box")
     if box:
         return _synthesize_box(macs)
     from olafswitch.simulation.mapping import mapper_version
     from olaftest.queue.synthesis import synthesize_queue
 
-    given = {"indices": indices, "slots": slots, "beats": beats}
-    chosen = {name: value for name, value in given.items() if value is not None}
     geometries = [Geometry(**chosen)]
     if not chosen:
         most = BEATS.greatest
