@@ -1,12 +1,16 @@
 """The suite's report of its skips, and the skips that fail it where everything is installed."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from olafctl.targets import registry
+from olafctl.targets.testbeds import load_testbed
 from tests.plugins import skips
 
 pytest_plugins = ["pytester"]
+LAPTOP = Path(__file__).parents[1] / "testbeds" / "laptop.yaml"
 SUITE = """
 import pytest
 
@@ -69,3 +73,15 @@ def test_with_everything_installed_only_some_reasons_are_allowed(
     result.stdout.fnmatch_lines(["*must not skip*: torch is not installed*", "*::test_trains?2?"])
     result.stdout.no_fnmatch_line("*must not skip*netem*")
     result.assert_outcomes(passed=2, skipped=3)
+
+
+@pytest.mark.parametrize("name", registry.target_names())
+def test_a_target_without_its_card_and_its_checkout_may_skip(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("OLAF_CARD", "OLAF_CARD_BOARD", "OLAF_CORUNDUM"):
+        monkeypatch.delenv(variable, raising=False)
+    bed = dataclasses.replace(load_testbed(LAPTOP), target=name)
+    problems = registry.get_target(name).problems(bed, tmp_path)
+    assert all(skips.allows_reason(f"the target {name} cannot run it here: {each}") for each in problems)
+    assert problems or name not in ("opennic", "corundum", "corundum-sim")

@@ -93,8 +93,8 @@ def built(request: pytest.FixtureRequest) -> Built:
     need_target(name)
     bed = dataclasses.replace(load_testbed(LAPTOP), target=name)
     target = registry.get_target(name)
-    if target.problems(bed, Path("/nonexistent")):
-        pytest.skip(f"the target {name} cannot run it here")
+    if problems := target.problems(bed, Path("/nonexistent")):
+        pytest.skip(f"the target {name} cannot run it here: {problems[0]}")
     return Built(target, bed, target.build(bed, quietly))
 
 
