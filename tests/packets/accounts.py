@@ -1,5 +1,6 @@
 """Accounts of the updates that engines were sent."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from olafctl.wire.layouts import Refusal
@@ -14,11 +15,13 @@ class Account:
         self._tree = tree
         self._queues = {name: registers.read_all() for name, registers in tree.queues.items()}
         self._losses = tree.running.stats()["losses"]
-        self._refused = self._old_epoch()
+        self._refused = self._count_refused()
 
-    def _old_epoch(self) -> int:
-        engines = [engine.name for engine in self._tree.testbed.engines]
-        return sum(self._tree.refused(engine)[Refusal.EPOCH] for engine in engines)
+    def _count_refused(self) -> Counter[Refusal]:
+        total = Counter[Refusal]()
+        for engine in self._tree.testbed.engines:
+            total.update(self._tree.refused(engine.name))
+        return total
 
     def settle(self, sent: int, arrived: Iterable[Got], renewed: bool = False) -> None:
         """Check that each of the ``sent`` updates is in one that arrived, was replaced by a newer one, or was
@@ -28,10 +31,10 @@ class Account:
             for name, registers in self._tree.queues.items()
         }
         replaced = sum(queue["replaced_worker"] for queue in grown.values())
-        refused = self._old_epoch() - self._refused
-        assert renewed or not refused
+        refused = self._count_refused() - self._refused
+        assert renewed or not refused[Refusal.EPOCH]
         counts = [int(each.olaf.count) for each in arrived]
-        assert sum(counts) + replaced + refused == sent, (
+        assert sum(counts) + replaced + refused[Refusal.EPOCH] == sent, (
             f"{counts}, {replaced=}, {refused=}, {sent=}, {grown}"
         )
         assert not [
