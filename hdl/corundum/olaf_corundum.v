@@ -74,10 +74,11 @@ module olaf_corundum #(
     wire [64*(PORTS+1)-1:0]  in_keep, out_keep;
     wire [PORTS:0]           in_last, in_valid, in_ready, out_last, out_valid, out_ready;
 
+    wire done;
     olaf_corundum_streams #(
         .LANES(LANES), .WIDTH(WIDTH), .TAG_BITS(TAG_BITS), .TX_USER(TX_USER), .RX_USER(RX_USER), .TIME_BITS(TIME_BITS)
     ) streams (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst), .box_rst_done(done),
         .s_axis_sync_tx_tdata(s_axis_sync_tx_tdata), .s_axis_sync_tx_tkeep(s_axis_sync_tx_tkeep),
         .s_axis_sync_tx_tuser(s_axis_sync_tx_tuser), .s_axis_sync_tx_tlast(s_axis_sync_tx_tlast),
         .s_axis_sync_tx_tvalid(s_axis_sync_tx_tvalid), .s_axis_sync_tx_tready(s_axis_sync_tx_tready),
@@ -103,7 +104,6 @@ module olaf_corundum #(
     localparam [31:0] NOWHERE = 32'h0003f000;
     wire [31:0] awaddr = |(s_axil_app_ctrl_awaddr >> 20) ? NOWHERE : {{(32-ADDRESS_BITS){1'b0}}, s_axil_app_ctrl_awaddr};
     wire [31:0] araddr = |(s_axil_app_ctrl_araddr >> 20) ? NOWHERE : {{(32-ADDRESS_BITS){1'b0}}, s_axil_app_ctrl_araddr};
-    wire        done;
     wire [16*PORTS-1:0] tx_size, tx_src, tx_dst;
     wire [15:0] c2h_size, c2h_src, c2h_dst;
     olaf_box_250mhz #(
@@ -131,6 +131,6 @@ module olaf_corundum #(
         .m_axis_c2h_tlast(out_last[PORTS]), .m_axis_c2h_tuser_size(c2h_size), .m_axis_c2h_tuser_src(c2h_src),
         .m_axis_c2h_tuser_dst(c2h_dst), .m_axis_c2h_tvalid(out_valid[PORTS]), .m_axis_c2h_tready(out_ready[PORTS])
     );
-    wire unused = &{1'b0, done, tx_size, tx_src, tx_dst, c2h_size, c2h_src, c2h_dst};
+    wire unused = &{1'b0, tx_size, tx_src, tx_dst, c2h_size, c2h_src, c2h_dst};
 endmodule
 `default_nettype wire

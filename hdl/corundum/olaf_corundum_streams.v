@@ -18,6 +18,7 @@ module olaf_corundum_streams #(
 ) (
     input  wire                      clk,
     input  wire                      rst,
+    input  wire                      box_rst_done, // up from the end of the box's reset to the next
 
     // Frames from the host, and their completions to it.
     input  wire [WIDTH*LANES-1:0]    s_axis_sync_tx_tdata,
@@ -71,10 +72,18 @@ module olaf_corundum_streams #(
     localparam HOST = 2 * LANES;    // H2C and C2H
     localparam [OUT_BITS:0] MOST = (1 << OUT_BITS) - 1;
 
-    // What the box was sending when the shell was reset is cut off: the shell has forgotten its beginning.
+    // What the box still sends of the time before a reset goes nowhere: the shell has forgotten the beginning of a frame,
+    // and where it keeps a queue's state in RAM, it would fetch a descriptor that the host has taken back.
+    reg  was_done, waits;           // for the end of the box's reset, which begins some cycles after the shell's
+    initial {was_done, waits} = 2'd0;
+    always @(posedge clk) begin
+        was_done <= box_rst_done;
+        waits <= rst || (waits && (was_done || !box_rst_done));
+    end
+    wire stale = rst || waits || !box_rst_done;
     wire [2*LANES:0] cut, rest, whole_tvalid, whole_tready;
-    assign of_box_tready = (whole_tready | cut) & {(2*LANES+1){!rst}};
-    assign whole_tvalid = of_box_tvalid & ~cut;
+    assign of_box_tready = (whole_tready | cut | {(2*LANES+1){stale}}) & {(2*LANES+1){!rst}};
+    assign whole_tvalid = of_box_tvalid & ~cut & {(2*LANES+1){!stale}};
 
     wire [511:0] host_tdata;
     wire [63:0]  host_tkeep;
@@ -111,7 +120,7 @@ module olaf_corundum_streams #(
     generate
         for (i = 0; i <= 2 * LANES; i = i + 1) begin : sent
             olaf_box_cut cuts (
-                .clk(clk), .rst(rst), .take(of_box_tvalid[i] && of_box_tready[i]), .last(of_box_tlast[i]),
+                .clk(clk), .rst(stale), .take(of_box_tvalid[i] && of_box_tready[i]), .last(of_box_tlast[i]),
                 .cut(cut[i]), .dropped(rest[i])
             );
         end

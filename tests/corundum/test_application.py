@@ -242,30 +242,30 @@ def test_a_host_waits_for_a_port_that_does_not_move_and_is_completed_all_the_sam
     assert len(box.left()[MAC_1]) + lost == 30 and lost
 
 
-def test_after_a_reset_amid_frames_only_whole_frames_leave(box: CorundumBox) -> None:
+def test_after_a_reset_no_frame_of_before_it_leaves(card: Card) -> None:
+    """In the whole NIC the driver sets its rings up again after each reset."""
     pick = random.Random(8)
     sent: set[bytes] = set()
-    for _ in range(8):
+    for _ in range(ROUNDS // 6):
         for _ in range(6):
             for port in PORTS:
                 frame = plain(pick, ADDRESSES[pick.choice(PORTS)], pick.randint(700, 2000))
                 sent.add(frame)
-                box.send(port, frame)
-        box.run_cycles(pick.randint(20, 900))
-        before = box.left()
+                card.send(port, frame)
+        card.run_cycles(pick.randint(20, 3000 if isinstance(card, WholeNic) else 900))
+        before = card.left()
         assert all(frame in sent for frames in before.values() for frame in frames)
-        box.reset()
+        card.reset()
         # The far end of a stream has forgotten the frame that it was sending.
         first = plain(pick, "01:00:5e:00:00:01", 100)
-        prepare(box)
-        box.send(MAC_0, first)
-        box.send(HOST_1, first)
-        settle(box)
-        for port, frames in box.left().items():
-            whole = [frame for frame in sent if frames and frames[0].endswith(frame)]
-            assert all(frame in sent or frame == first for frame in frames[1:])
-            assert whole or frames[0].endswith(first), port
-            assert sum(frame.endswith(first) for frame in frames) == (1 if port in (MAC_0, HOST_1) else 2)
+        prepare(card)
+        card.send(MAC_0, first)
+        card.send(HOST_1, first)
+        settle(card)
+        for port, frames in card.left().items():
+            assert len(frames) == (1 if port in (MAC_0, HOST_1) else 2), port
+            assert frames[0].endswith(first)  # to a MAC, behind what had left of a frame at the reset
+            assert frames[1:] in ([], [first])
 
 
 def test_the_registers_answer_everywhere_and_repeat_nowhere(box: CorundumBox) -> None:

@@ -8,6 +8,7 @@ module tags_formal (
     input wire [1:0] watch,         // from here on the lane's next frame is followed
     input wire [7:0] tag,
     input wire [1:0] valid, last, error, completed,
+    input wire       box_rst_done,
     input wire [1:0] mac_valid, mac_last, to_mac, to_host,
     input wire [4:0] takes, of_valid, of_last
 );
@@ -24,7 +25,7 @@ module tags_formal (
     wire [191:0] stamp;
 
     olaf_corundum_streams #(.LANES(LANES), .WIDTH(512), .TAG_BITS(4), .OUT_BITS(2), .TX_USER(5)) streams (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst), .box_rst_done(box_rst_done),
         .s_axis_sync_tx_tdata({800'd0, control ? 16'hb588 : 16'd0, 96'd0}), .s_axis_sync_tx_tkeep({128{1'b1}}),
         .s_axis_sync_tx_tuser({tag[7:4], error[1], tag[3:0], error[0]}), .s_axis_sync_tx_tlast(last),
         .s_axis_sync_tx_tvalid(valid), .s_axis_sync_tx_tready(ready),
