@@ -43,15 +43,34 @@ def test_a_testbed_of_mixed_modes_passes_the_packet_tests(seed: int, place: Path
     deploys_and_passes(f"mixed-{seed}", str(file), place)
 
 
+def test_one_testbed_moves_between_targets_by_the_option_alone(place: Path) -> None:
+    targets = ["software", "opennic-sim", "twin"]
+    if corundum := os.environ.get("OLAF_CORUNDUM"):
+        assert Path(corundum).is_dir()
+        targets.insert(2, "corundum-sim")
+    try:
+        for target in ["twin", *targets]:
+            deployed = olafctl(place, "deploy", "laptop", "--target", target)
+            assert deployed.code == 0, deployed.err
+            passes("laptop", place, "-k", "test_uplink_aggregation or test_weights_down")
+            assert json.loads(olafctl(place, "status", "--json").out)["target"] == target
+    finally:
+        assert olafctl(place, "destroy", "-d", "laptop").code == 0
+
+
 def deploys_and_passes(name: str, testbed: str, place: Path) -> None:
     deployed = olafctl(place, "deploy", testbed)
     try:
         assert deployed.code == 0, deployed.err
-        tested = olafctl(place, "test", "-d", name, "--json")
-        report = json.loads(tested.out)
-        failed = {each["name"]: each["message"] for each in report["tests"] if each["outcome"] == "failed"}
-        assert (tested.code, failed) == (0, {})
-        assert report["passed"]
+        passes(name, place)
         assert olafctl(place, "status", "-d", name).code == 0
     finally:
         assert olafctl(place, "destroy", "-d", name).code == 0
+
+
+def passes(name: str, place: Path, *options: str) -> None:
+    tested = olafctl(place, "test", "-d", name, "--json", *options)
+    report = json.loads(tested.out)
+    failed = {each["name"]: each["message"] for each in report["tests"] if each["outcome"] == "failed"}
+    assert (tested.code, failed) == (0, {})
+    assert report["passed"]
