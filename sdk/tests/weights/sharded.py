@@ -11,6 +11,7 @@ from torch.distributed.fsdp import fully_shard
 
 from olaf.weights import Publisher
 from olaf.weights.modules import Module
+from tests.ddp_member import ALIVE
 
 
 def whole(seed: int) -> torch.nn.Module:
@@ -34,6 +35,7 @@ def step(model: torch.nn.Module) -> None:
 def main(rank: int, store: str, own: str, player: str) -> None:
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
     trained, played = sharded(1), sharded(2)
+    ALIVE.extend((dist.group.WORLD, trained, played))
     with Publisher(player, trained, local=own, multicast=False) as publisher:
         assert publisher.publish() == 1
         step(trained)

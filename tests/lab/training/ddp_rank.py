@@ -23,6 +23,9 @@ from olaf.transport.udp import UdpPort
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS = 25
+ALIVE: list[object] = []
+"""Process groups, and models that hold them: torch joins a group's threads under the interpreter's lock, for
+which one of them may still wait. A rank that lets go of a group then hangs, now and then."""
 LONG = 1.0
 """Seconds after which a round that nothing answers is given up."""
 
@@ -61,10 +64,12 @@ class LossyUdpPort(UdpPort):
 def train_model(backend: str, seed: int) -> str:
     """Train by DDP from ``seed``; return a digest of the weights at the end."""
     dist.init_process_group(backend)
+    ALIVE.append(dist.group.WORLD)
     torch.manual_seed(seed)
     model = DistributedDataParallel(
         torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 5))
     )
+    ALIVE.append(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(STEPS):
         random = torch.Generator().manual_seed(1000 * seed + 10 * step + dist.get_rank())

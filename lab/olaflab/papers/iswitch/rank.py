@@ -21,6 +21,8 @@ SERVER = WORKERS
 """Its rank."""
 SUM = float(sum(range(1, WORKERS + 1)))
 """Worker n contributes n + 1 in each value."""
+_ALIVE: list[object] = []
+"""Process groups: torch joins a group's threads under the interpreter's lock, for which one may still wait."""
 
 
 class Host:
@@ -31,6 +33,7 @@ class Host:
         meeting = f"tcp://{given['master']}"
         dist.init_process_group("gloo", init_method=meeting, rank=self._rank, world_size=WORKERS + 1)
         self._workers = dist.new_group(list(range(WORKERS)))
+        _ALIVE.extend((dist.group.WORLD, self._workers))
         self._rounds: Rounds | None = None
         if self._rank != SERVER:
             self._rounds = Rounds(
