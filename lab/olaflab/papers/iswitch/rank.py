@@ -22,7 +22,7 @@ SERVER = WORKERS
 SUM = float(sum(range(1, WORKERS + 1)))
 """Worker n contributes n + 1 in each value."""
 _ALIVE: list[object] = []
-"""Process groups: torch joins a group's threads under the interpreter's lock, for which one may still wait."""
+"""Process groups: torch joins a group's threads under the interpreter's lock, for which one may wait."""
 
 
 class Host:
