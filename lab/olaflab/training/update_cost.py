@@ -30,6 +30,8 @@ _METHOD = "/bench.ParameterServer/Update"
 _OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
 _REWARD = struct.Struct("<f")
 _RATE = np.float32(1e-9)
+_ALIVE: list[object] = []
+"""Process groups: torch joins a group's threads under the interpreter's lock, for which one may wait."""
 _TIMEOUT = 120.0
 """Seconds a call or a process may take before the measurement is given up."""
 
@@ -171,6 +173,7 @@ def _reduce_gradient(connection: Connection, meeting: Path, rank: int, values: i
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+    _ALIVE.append(torch.distributed.group.WORLD)
     gradient = torch.full((values,), 1e-3)
     torch.distributed.all_reduce(gradient)
     begun = time.process_time()
