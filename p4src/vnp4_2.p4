@@ -45,10 +45,6 @@ control Vnp42Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
         meta.index = hdr.shim.index;
         meta.member = hdr.shim.member;
         meta.worker = hdr.shim.worker;
-        meta.occupancy = hdr.shim.occupancy;
-        meta.active_clusters = hdr.shim.active_clusters;
-        meta.slots = hdr.shim.slots;
-        meta.status_flags = hdr.shim.status_flags;
         hdr.shim.setInvalid();
     }
 
@@ -60,6 +56,13 @@ control Vnp42Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
 
     apply {
         if (hdr.shim.isValid()) {
+            // The queue's status is for ACKs alone.
+            if (hdr.shim.kind == KIND_ACK) {
+                meta.occupancy = hdr.shim.occupancy;
+                meta.active_clusters = hdr.shim.active_clusters;
+                meta.slots = hdr.shim.slots;
+                meta.status_flags = hdr.shim.status_flags;
+            }
             from_queue();
         } else if (hdr.packet_out.isValid()) {
             from_control_plane();

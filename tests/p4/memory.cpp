@@ -81,9 +81,9 @@ static void use(p4_switch *sw) {
 
 static void look_up(p4_switch *sw) {
     for (u64 key = 0; key < 200; key++) {
-        const Entry *found[] = {find_exact<1>(sw->tables[0], &key), find_lpm<1>(sw->tables[1], &key),
-                                find_ternary<1>(sw->tables[2], &key),
-                                find_ternary<1>(sw->value_sets[0], &key)};
+        const Entry *found[] = {
+            find_exact<1>(sw->tables[0], &key), find_lpm<1, 0, 1, 32>(sw->tables[1], &key),
+            find_ternary<1>(sw->tables[2], &key), find_ternary<1>(sw->value_sets[0], &key)};
         for (u32 t = 0; t < 3; t++) check(!found[t] || found[t]->action, "an entry has no action");
     }
     check(find_exact<1>(sw->tables[0], two), "the program's own entry is lost");

@@ -23,7 +23,8 @@ def _make_switch(name: str) -> NativeSwitch:
     return switch
 
 
-def _random_frame(r: random.Random) -> bytes:
+def random_frame(r: random.Random) -> bytes:
+    """Make a frame of any length, often one that the shipped programs understand."""
     frame = bytearray(r.randbytes(r.choice((0, 1, 13, 14, 33, 34, 42, 63, 64, 200, 1500))))
     if len(frame) > 44 and r.random() < 0.7:
         frame[12:15] = b"\x08\x00\x45"
@@ -40,7 +41,7 @@ def _random_frame(r: random.Random) -> bytes:
 def test_random_frames(name: str) -> None:
     r = random.Random(name)
     switch = _make_switch(name)
-    frames = [_random_frame(r) for _ in range(2000)]
+    frames = [random_frame(r) for _ in range(2000)]
     switch.replay(1, frames, 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for port in (0, 1, 500, 510, 511):
@@ -52,7 +53,7 @@ def test_random_frames(name: str) -> None:
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "code"])
 def test_packets_do_not_affect_later_ones(name: str) -> None:
     r = random.Random(name)
-    used, frames = _make_switch(name), [_random_frame(r) for _ in range(400)]
+    used, frames = _make_switch(name), [random_frame(r) for _ in range(400)]
     fresh = _make_switch(name)
     alone = [fresh.process(1, frame, 0) for frame in frames]
     order = list(range(len(frames)))

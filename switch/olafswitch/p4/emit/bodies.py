@@ -125,9 +125,9 @@ class BodyWriter:
             case ir.Slice(base=ir.Cast(operand=operand), high=high, low=low):
                 self.assign(ir.Slice(target.type, operand, high, low), value)
             case ir.Slice(base=base, high=high, low=low):
-                self.w.line(f"set_slice<{high}, {low}>({self.e.value(base)}, {value});")
+                self.w.line(f"set_slice<{high}, {low}>({self.e.place(base)}, {value});")
             case ir.WindowSlice(base=base, start=start):
-                place, at = self.e.value(base), self.e.value(start)
+                place, at = self.e.place(base), self.e.value(start)
                 cpp, width = self.e.cpp(base.type), t.max_width(target.type)
                 ones = f"ones<{width}, {cpp}>()"
                 kept, total = self.w.fresh(), t.max_width(base.type)
@@ -142,17 +142,17 @@ class BodyWriter:
                 self.w.line(f"if ({kept}.v) {{ {self.only(union, base.type, name)} }}")
                 self.w.line(f"{union}.f_{name} = {kept};")
             case _:
-                self.w.line(f"{self.e.value(target)} = {value};")
+                self.w.line(f"{self.e.place(target)} = {value};")
 
     def _change_header(self, target: ir.Expr) -> None:
-        """Write that the header of which ``target`` is a field no longer has the bytes that came in."""
+        """Write that the header of which ``target`` is a field has values of its own from now on."""
         while isinstance(target, ir.Slice | ir.WindowSlice | ir.Cast):
             target = target.operand if isinstance(target, ir.Cast) else target.base
         while isinstance(target, ir.Field | ir.Element):
             field, target = target, target.base
             if isinstance(field, ir.Field) and keeps_origin(target.type):
                 self.w.types.written.add((self.e.cpp(target.type), f"f_{field.name}"))
-                self.w.line(f"{self.e.value(target)}.changed = true;")
+                self.w.line(f"{self.e.value(target)}.change();")
 
     def only(self, union: str, type_: t.Type, name: str) -> str:
         """Return statements that make all members of a union but one invalid."""
@@ -229,7 +229,7 @@ class BodyWriter:
                     back.append((place, values[at]))
                 else:
                     self._change_header(place)
-                    values[at] = self.e.value(place)
+                    values[at] = self.e.place(place)
             else:
                 value = self.e.value(arg.value)
                 shared = by_reference and (not _is_addressable(arg.value) or _root_name(arg.value) in roots)
@@ -266,10 +266,10 @@ class BodyWriter:
         size = (t.max_width(node.base.type) + 7) // 8
         union = base.base if isinstance(base, ir.Field) and t.is_union(t.strip_type(base.base.type)) else None
         if node.method == "setValid":
-            cpp = self.e.cpp(node.base.type)
-            self.w.line(
-                f"if (!{place}.v) {{ {place} = {cpp}{{}}; {place}.v = true; x.register_length += {size}; }}"
-            )
+            made = f"{place} = {self.e.cpp(node.base.type)}{{}}; {place}.v = true;"
+            if keeps_origin(node.base.type):
+                made += f" {place}.change();"
+            self.w.line(f"if (!{place}.v) {{ {made} x.register_length += {size}; }}")
             if union is not None and isinstance(base, ir.Field):
                 self.w.line(self.only(self.e.value(union), union.type, base.name))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import CppWriter, header_ends, type_fields, words_of, write_literal
+from olafswitch.p4.emit.writer import CppWriter, read_field, type_fields, words_of, write_literal
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects
@@ -66,7 +66,7 @@ class Expressions:
             case ir.Local(name=name):
                 return name
             case ir.Field() | ir.Element() | ir.StackPart():
-                return self.part(expr)
+                return self._part(expr)
             case ir.Slice(base=base, high=high, low=low):
                 return f"slice<{high}, {low}, {self.cpp(expr.type)}>({self.value(base)})"
             case ir.WindowSlice(base=base, start=start):
@@ -100,14 +100,24 @@ class Expressions:
             return "(" + " || ".join(f"{value}.{name}.v" for name, _ in type_fields(base)) + ")"
         return f"{value}.v"
 
-    def part(self, expr: ir.Field | ir.Element | ir.StackPart) -> str:
-        """Return a part of a value, which can also be assigned to."""
+    def place(self, expr: ir.Expr) -> str:
+        """Return a C++ expression for ``expr`` that can be assigned to; a header that it is a field of has
+        been marked as changed."""
+        match expr:
+            case ir.Field(base=base, name=name):
+                return f"{self.place(base)}.f_{name}"
+            case ir.Element():
+                return self._element(expr, self.value(expr.index), self.place(expr.base))
+        return self.value(expr)
+
+    def _part(self, expr: ir.Field | ir.Element | ir.StackPart) -> str:
         if isinstance(expr, ir.Field):
-            return f"{self.value(expr.base)}.f_{expr.name}"
+            return read_field(expr.base.type, self.value(expr.base), f"f_{expr.name}")
         if isinstance(expr, ir.StackPart):
             return self._stack_part(expr)
-        index = self.value(expr.index)
-        base = self.value(expr.base)
+        return self._element(expr, self.value(expr.index), self.value(expr.base))
+
+    def _element(self, expr: ir.Element, index: str, base: str) -> str:
         if isinstance(t.strip_type(expr.base.type), t.Tuple):
             assert isinstance(expr.index, ir.Const)
             return f"{base}.f{expr.index.value}"
@@ -226,10 +236,7 @@ class Expressions:
         return f"convert<{cpp}>({inner})"
 
     def _make(self, type_: t.Type, parts: list[str]) -> str:
-        base, cpp = t.strip_type(type_), self.cpp(type_)
+        base = t.strip_type(type_)
         if isinstance(base, t.Stack):
-            return f"{cpp}{{{{{', '.join(parts)}}}, 0}}"
-        if t.is_header(base):
-            self.w.types.note_values(base)
-            parts = [*parts, *header_ends(base)]
-        return f"{cpp}{{{', '.join(parts)}}}"
+            return f"{self.cpp(base)}{{{{{', '.join(parts)}}}, 0}}"
+        return self.w.types.make(base, parts)

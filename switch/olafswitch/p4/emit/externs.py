@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.rows import bit_row, digest_words, hash_algorithm
+from olafswitch.p4.emit.rows import digest_words, hash_algorithm, hash_row
 from olafswitch.p4.emit.writer import words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -58,7 +58,7 @@ class Externs:
         return "0"
 
     def packet_in_length(self, node: ir.ExternCall, body: BodyWriter) -> str:
-        return "((u64)x.length)"
+        return "((u64)x.length())"
 
     def packet_out_emit(self, node: ir.ExternCall, body: BodyWriter) -> str:
         expr = node.given(0)
@@ -132,10 +132,9 @@ class Externs:
             bound = node.args[at].value
             if isinstance(bound, ir.Const) and int(bound.value) >> 64:
                 raise Refused(node.pos, "hash", "a base or maximum beyond 64 bits is not supported")
-        row = bit_row(data, body, node.pos)
+        value = hash_row(data, function, body, node.pos)
         if result is not None:
-            hashed = f"in_range({function}({row}.bytes, {row}.length()), places({base}), places({most}))"
-            self._store(node, result, hashed, body)
+            self._store(node, result, f"in_range({value}, places({base}), places({most}))", body)
         return "0"
 
     @staticmethod
@@ -174,12 +173,11 @@ class Externs:
     def _checksum(self, node: ir.ExternCall, body: BodyWriter) -> str:
         function = hash_algorithm(node.args[3].value, node.pos)
         data = node.given(1)
-        row = bit_row(data, body, node.pos)
         if not node.method.endswith("_with_payload"):
-            return f"{function}({row}.bytes, {row}.length())"
+            return hash_row(data, function, body, node.pos)
         if function != "csum16":
             raise Refused(node.pos, node.method, "supported with HashAlgorithm.csum16 only")
-        return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.payload_length())"
+        return hash_row(data, "csum16_two", body, node.pos, ", x.at, x.payload_length()")
 
     def verify_checksum(self, node: ir.ExternCall, body: BodyWriter) -> str:
         stored = node.given(2)

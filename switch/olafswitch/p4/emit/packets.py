@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from olafswitch.p4.emit.bodies import BodyWriter
-from olafswitch.p4.emit.writer import Types, header_ends, keeps_origin, type_fields
+from olafswitch.p4.emit.writer import Types, is_loadable, keeps_origin, read_field, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -54,54 +54,42 @@ def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Typ
     fixed = sum(t.max_width(f) for _, f in type_fields(type_) if not isinstance(t.strip_type(f), t.Varbit))
     if fixed % 8:
         raise Refused(node.pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
-    need = f"{fixed}u" if size is None else f"{fixed}ull + {size}"
-    if size is not None:
+    if size is None:
+        need = f"{fixed // 8}"
+        body.fail_if(f"!x.has_bytes({need})", "PacketTooShort")
+    else:
+        need = f"({fixed}ull + {size}) / 8"
         body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
-    body.fail_if(f"!x.has({need})", "PacketTooShort")
+        body.fail_if(f"!x.has({fixed}ull + {size})", "PacketTooShort")
     if size is not None:
         longest = next(t.max_width(f) for _, f in type_fields(type_) if isinstance(t.strip_type(f), t.Varbit))
         body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     source = body.w.fresh("p")
-    body.w.line(f"const u8 *{source} = x.data + x.at;\n(void){source};")
-    at, offset = "", 0
+    body.w.line(f"const u8 *{source} = x.at;\n(void){source};")
     lines = []
-    for field, inner in type_fields(type_):
-        base = t.strip_type(inner)
-        if isinstance(base, t.Varbit):
-            wide = body.e.cpp(t.Bit(max(base.width, 1)))
-            lines.append(f"{place}.{field}.value = load_wide<{wide}>({source}, {offset}, (u32){size});")
-            lines.append(f"{place}.{field}.bits = (u32){size};")
-            at, offset = f"{source} + {size} / 8", offset
-            continue
-        lines.append(f"{place}.{field} = {load_value(inner, at or source, offset, body.w.types, node.pos)};")
-        offset += t.max_width(inner)
     if keeps_origin(type_):
-        lines.append(f"{place}.origin = x.at + 1;\n{place}.changed = false;")
-    body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
+        lines.append(f"{place}.at = {source};\n{place}.changed = false;")
+    else:
+        at, offset = source, 0
+        for field, inner in type_fields(type_):
+            base = t.strip_type(inner)
+            if isinstance(base, t.Varbit):
+                wide = body.e.cpp(t.Bit(max(base.width, 1)))
+                lines.append(f"{place}.{field}.value = load_wide<{wide}>({source}, {offset}, (u32){size});")
+                lines.append(f"{place}.{field}.bits = (u32){size};")
+                at = f"{source} + {size} / 8"
+                continue
+            lines.append(f"{place}.{field} = {load_value(inner, at, offset, body.w.types, node.pos)};")
+            offset += t.max_width(inner)
+    body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += {need};"]))
 
 
 def load_value(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
-    """Return the C++ value of ``type_`` from bit ``at`` of the bytes ``source``."""
-    base = t.strip_type(type_)
-    match base:
-        case t.Bit(width=width):
-            return f"load_at<{types.name(base)}, {at}, {width}>({source})"
-        case t.Simple(name="bool"):
-            return f"(load_at<u64, {at}, 1>({source}) != 0)"
-        case t.Struct(kind="struct" | "header") | t.Tuple():
-            parts = []
-            for _, inner in type_fields(base):
-                parts.append(load_value(inner, source, at, types, pos))
-                at += t.max_width(inner)
-            if t.is_header(base):
-                types.note_values(base)
-                parts += header_ends(base)
-            return f"{types.name(base)}{{{', '.join(parts)}}}"
-        case t.Stack(element=element, size=size):
-            wide = t.max_width(element)
-            parts = [load_value(element, source, at + n * wide, types, pos) for n in range(size)]
-            return f"{types.name(base)}{{{{{', '.join(parts)}}}, 0}}"
-    raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
+    """Return the C++ value of ``type_`` from bit ``at`` of the bytes ``source``. Raises Refused where it has
+    no fixed place in them."""
+    if not is_loadable(type_):
+        raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
+    return types.load(type_, source, at)
 
 
 def emit_lookahead(node: ir.ExternCall, body: BodyWriter) -> str:
@@ -110,7 +98,7 @@ def emit_lookahead(node: ir.ExternCall, body: BodyWriter) -> str:
     if width is None:
         raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
     body.fail_if(f"!x.has({width})", "PacketTooShort")
-    return body.e.keep(load_value(node.type, "(x.data + x.at)", 0, body.w.types, node.pos), node.type)
+    return body.e.keep(load_value(node.type, "x.at", 0, body.w.types, node.pos), node.type)
 
 
 def emit_value(value: str, type_: t.Type, body: BodyWriter, pos: Pos) -> None:
@@ -139,7 +127,7 @@ def _emit_header(value: str, type_: t.Struct, body: BodyWriter, pos: Pos) -> Non
     out, line = body.w.fresh("o"), body.w.line
     line(f"if ({value}.v) {{")
     if not varbits:
-        line(f"if ({value}.origin && !{value}.changed) x.pass({value}.origin - 1, {fixed // 8});\nelse")
+        line(f"if (!{value}.changed) x.pass({value}.at, {fixed // 8});\nelse")
     bits = " + ".join([f"{fixed}u", *(f"{value}.{field}.bits" for field in varbits)])
     line(f"if (u8 *{out} = x.room(({bits} + 7) / 8)) {{")
     if varbits:
@@ -176,10 +164,7 @@ def _store_written(type_: t.Struct, value: str, out: str, body: BodyWriter, pos:
             pieces.append((start // 8, written, scalars))
             start, written, scalars = at, False, []
     if not whole:
-        body.w.line(
-            f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {at // 8});\n"
-            f"else memset({out}, 0, {at // 8});"
-        )
+        body.w.line(f"memcpy({out}, {value}.at, {at // 8});")
     for changes, run in groupby(pieces, key=lambda piece: piece[1]):
         parts = list(run)
         if changes:
@@ -192,7 +177,7 @@ def _list_scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
     base = t.strip_type(type_)
     if isinstance(base, t.Struct | t.Tuple):
         for field, inner in type_fields(base):
-            yield from _list_scalars(inner, f"{value}.{field}")
+            yield from _list_scalars(inner, read_field(base, value, field))
     else:
         yield (f"(u64)({value})" if base == t.BOOL else value), t.max_width(base)
 

@@ -55,7 +55,7 @@ class Emitter:
         # The second pass knows of every header's field whether a statement writes it.
         parts = [*self._code(), *self._specs(), *self._architecture.entry]
         head = [f'#include "{self._architecture.runtime}"', "struct Result { bool hit; u32 action; };"]
-        return "\n".join([*head, *self.types.declarations, *parts, ""])
+        return "\n".join([*head, *self.types.declarations(), *parts, ""])
 
     def _code(self) -> list[str]:
         functions = [line for function in self.program.functions for line in self._function(function)]
@@ -78,8 +78,8 @@ class Emitter:
                 names.update(re.findall(r"\w+", code))
                 text += code
         if "same(" in text:
-            text += "\n".join(self.types.declarations)
-        self.types.later = set(re.findall(r"\.(f\w+)", text))
+            text += "\n".join(self.types.declarations())
+        self.types.later = set(re.findall(r"\.(?:get_)?(f\w+)", text))
 
     def _params(self, params: Sequence[ir.Parameter], shared: bool = False) -> list[str]:
         made = []

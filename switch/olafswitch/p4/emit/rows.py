@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.bodies import BodyWriter
-from olafswitch.p4.emit.writer import type_fields
+from olafswitch.p4.emit.writer import read_field, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -45,7 +45,7 @@ def type_leaves(type_: t.Type, value: str, guard: str) -> Iterator[tuple[str, t.
         case t.Struct() | t.Tuple():
             inside = f"{value}.v" if t.is_header(type_) else guard
             for field, inner in type_fields(type_):
-                yield from type_leaves(t.strip_type(inner), f"{value}.{field}", inside)
+                yield from type_leaves(t.strip_type(inner), read_field(type_, value, field), inside)
         case t.Stack(element=element, size=size):
             for at in range(size):
                 yield from type_leaves(t.strip_type(element), f"{value}.e[{at}]", guard)
@@ -68,8 +68,8 @@ def row_width(type_: t.Type) -> int:
     return 1 if type_ == t.BOOL else 32
 
 
-def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
-    """Write the packing of a value's bits and return the name of the C++ BitRow."""
+def hash_row(expr: ir.Expr, function: str, body: BodyWriter, pos: Pos, behind: str = "") -> str:
+    """Write ``function`` of a value's bits, and of the bytes ``behind``, and return its result's name."""
     parts = list(_row_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
@@ -79,14 +79,15 @@ def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
         for part in parts
         for _, leaf, _ in row_leaves(part, "")
     )
-    name = body.w.fresh("row")
+    name, result = body.w.fresh("row"), body.w.fresh("hash")
+    hashed = f"{result} = {function}({name}.bytes, {name}.length(){behind});"
     values = body.e.row(parts)
     found = [
         (f"(u64)({leaf})" if type_ == t.BOOL else leaf, type_, guard)
         for part, value in zip(parts, values, strict=True)
         for leaf, type_, guard in row_leaves(part, value)
     ]
-    body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
+    body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};\nu64 {result};")
     whole = room % 8 == 0 and not any(isinstance(type_, t.Varbit) for _, type_, _ in found)
     if whole:
         # As a rule, all headers are valid: then each field has a fixed place.
@@ -94,16 +95,19 @@ def bit_row(expr: ir.Expr, body: BodyWriter, pos: Pos) -> str:
         body.w.line(f"if ({' && '.join(guards) or 'true'}) {{")
         packed = [(leaf, row_width(type_)) for leaf, type_, _ in found]
         packets.store_scalars(packed, f"{name}b", 0, body.w.line)
-        body.w.line(f"{name}.bits = {room};\n}} else {{")
+        size = room // 8
+        of_bytes = f"{function}({name}b, {size}{behind})" if behind else f"{function}<{size}>({name}b)"
+        body.w.line(f"{result} = {of_bytes};\n}} else {{")
     for leaf, type_, guard in found:
         if isinstance(type_, t.Varbit):
             put = f"{name}.put({leaf}.value, {leaf}.bits);"
         else:
             put = f"{name}.{'append' if whole else 'put'}({leaf}, {row_width(type_)});"
         body.w.line(f"if ({guard}) {put}" if guard else put)
+    body.w.line(hashed)
     if whole:
         body.w.line("}")
-    return name
+    return result
 
 
 def digest_words(expr: ir.Expr, body: BodyWriter, pos: Pos) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from olafswitch.p4.emit.bodies import BodyWriter
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.rows import bit_row, hash_algorithm
+from olafswitch.p4.emit.rows import hash_algorithm, hash_row
 from olafswitch.p4.emit.writer import quote_name, split_words, words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -21,6 +21,12 @@ def table_kind(keys: Sequence[ir.Key]) -> str:
 
 def key_words(keys: Sequence[ir.Key]) -> list[int]:
     return [words_of(key.value.type) for key in keys]
+
+
+def _lpm_part(keys: Sequence[ir.Key]) -> tuple[int, int, int]:
+    """Return the first word of the LPM field in a key, its words and its bits."""
+    at = next(at for at, key in enumerate(keys) if key.kind == "lpm")
+    return sum(key_words(keys[:at])), words_of(keys[at].value.type), t.key_width(keys[at].value.type) or 0
 
 
 def entry_words(keys: Sequence[ir.Key], matches: Sequence[ir.Match]) -> tuple[list[int], list[int], int]:
@@ -58,9 +64,11 @@ def write_lookup(table: ir.Table, body: BodyWriter, places: Places) -> None:
     row = _selector_row(table, body)
     if keys:
         _write_key(table, body)
-        name = {"EXACT": "find_exact", "LPM": "find_lpm", "TERNARY": "find_ternary"}[table_kind(keys)]
+        kind = table_kind(keys)
+        name = {"EXACT": "find_exact", "LPM": "find_lpm", "TERNARY": "find_ternary"}[kind]
+        shape = [sum(key_words(keys)), *(_lpm_part(keys) if kind == "LPM" else ())]
         w.line(f"Table &table = x.sw->tables[{table.index}];")
-        w.line(f"Entry *entry = {name}<{sum(key_words(keys))}>(table, key);")
+        w.line(f"Entry *entry = {name}<{', '.join(map(str, shape))}>(table, key);")
         w.line("const Action *action;\nif (entry) {\naction = acquire(entry->action);")
         if table.idle_timeout:
             w.line("touch(entry);")
@@ -90,8 +98,7 @@ def _selector_row(table: ir.Table, body: BodyWriter) -> str:
         return "0"
     function = hash_algorithm(table.profile.args.get("algorithm"), table.profile.pos)
     made = ir.Make(t.Tuple(tuple(part.type for part in parts)), parts)
-    row = bit_row(made, body, table.pos)
-    return f"{function}({row}.bytes, {row}.length())"
+    return hash_row(made, function, body, table.pos)
 
 
 def _write_key(table: ir.Table, body: BodyWriter) -> None:
@@ -157,14 +164,12 @@ def write_specs(places: Places) -> list[str]:
 def _write_spec(
     name: str, keys: Sequence[ir.Key], size: int, action: int, words: int, data: str, forced: str = ""
 ) -> str:
-    lpm_word = lpm_words = lpm_width = at = ranges = 0
+    at = ranges = 0
     for key in keys:
-        count = words_of(key.value.type)
-        if key.kind == "lpm" and table_kind(keys) == "LPM":
-            lpm_word, lpm_words, lpm_width = at, count, t.key_width(key.value.type) or 0
         if key.kind == "range":
             ranges |= 1 << at
-        at += count
+        at += words_of(key.value.type)
+    lpm_word, lpm_words, lpm_width = _lpm_part(keys) if table_kind(keys) == "LPM" else (0, 0, 0)
     return (
         f"{{{quote_name(name)}, {forced or table_kind(keys)}, {at}, {lpm_word}, {lpm_words}, {lpm_width},"
         f" {ranges:#x}ull, {size}ull, {action}, {words}, {data}, 0}}"

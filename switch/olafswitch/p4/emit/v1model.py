@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterator
 
-from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.writer import Types, keeps_origin, type_fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -39,7 +38,8 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
         f"P4_INLINE void egress(Context &x, State &s) {{ {cpp['egress']}{{x, s.h, s.m, s.s}}.apply(); }}",
         "P4_INLINE u32 deparse(Context &x, State &s) {",
         f"{cpp['compute']}{{x, s.h, s.m}}.apply();\nx.exited = false;",
-        f"x.out_at = x.pass_from = x.pass_to = 0;\n{cpp['deparser']}{{x, s.h}}.apply();\nx.exited = false;",
+        "x.out_at = 0;\nx.pass_from = x.pass_to = nullptr;",
+        f"{cpp['deparser']}{{x, s.h}}.apply();\nx.exited = false;",
         "return append_payload(x);\n}",
         "P4_INLINE void save(const Context &x, State &to, const State &from) {\n(void)x;",
         *_copies(program, types),
@@ -47,17 +47,15 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
         "P4_INLINE void keep(u32 list, State &to, const State &from) {",
         "(void)to, (void)from;\nswitch (list) {",
     ]
-    for number, places in sorted(_field_lists(program, types).items()):
-        copies = " ".join(f"to.{place} = {value};" for place, value in places)
+    for number, places in sorted(_field_lists(program).items()):
+        copies = " ".join(line for place, type_ in places for line in _keep(place, type_, types))
         lines.append(f"case {number}: {copies} break;")
     return [*lines, "}\n}\n};"]
 
 
 def _copies(program: ir.Program, types: Types) -> Iterator[str]:
-    """Yield statements that copy the part of a packet's state that is read after ingress. Fields that no
-    statement writes are read from the frame again, so that packets whose state is not copied need not store
-    them."""
-    kept = {place for places in _field_lists(program, types).values() for place, _ in places}
+    """Yield statements that copy the part of a packet's state that is read after ingress."""
+    kept = {place for places in _field_lists(program).values() for place, _ in places}
     read = types.later | _READ_BY_RUNTIME | {name for place in kept for name in place.split(".")}
 
     def copy(type_: t.Type, place: str) -> Iterator[str]:
@@ -65,41 +63,19 @@ def _copies(program: ir.Program, types: Types) -> Iterator[str]:
         if place in kept or not isinstance(base, t.Struct) or (t.is_header(base) and not keeps_origin(base)):
             yield f"to.{place} = from.{place};"
             return
-        at, loads, zeros = 0, [], []
         for name, inner in type_fields(base):
             if name in read and (not keeps_origin(base) or (types.name(base), name) in types.written):
                 yield from copy(inner, f"{place}.{name}")
-            elif name in read:
-                load = packets.load_value(inner, "p", at, types, program.parts["parser"].pos)
-                loads.append(f"to.{place}.{name} = {load};")
-                zeros.append(f"to.{place}.{name} = {types.name(inner)}{{}};")
-            at += t.max_width(inner)
         if keeps_origin(base):
-            yield " ".join(f"to.{place}.{end} = from.{place}.{end};" for end in ("v", "changed", "origin"))
-        if loads:
-            yield f"if (from.{place}.origin) {{\nconst u8 *p = x.data + from.{place}.origin - 1;"
-            yield from [*loads, "} else {", *zeros, "}"]
+            yield " ".join(f"to.{place}.{end} = from.{place}.{end};" for end in ("v", "changed", "at"))
 
     for place, type_ in (("h", program.headers), ("m", program.metadata), ("s", program.standard)):
         yield from copy(type_, place)
 
 
-def _field_lists(program: ir.Program, types: Types) -> dict[int, list[tuple[str, str]]]:
-    """Return the metadata's fields under each number of ``@field_list``, with their values in a packet that
-    keeps them: headers do not refer to its frame, which may be another frame."""
-    lists: dict[int, list[tuple[str, str]]] = {}
-
-    def values(type_: t.Type, place: str) -> Iterator[tuple[str, str]]:
-        base = t.unwrap_type(type_)
-        if keeps_origin(base):
-            types.note_values(base)
-            yield f"{place}.origin", "0"
-        elif isinstance(base, t.Stack):
-            for at in range(base.size):
-                yield from values(base.element, f"{place}.e[{at}]")
-        elif isinstance(base, t.Struct | t.Tuple):
-            for name, inner in type_fields(base):
-                yield from values(inner, f"{place}.{name}")
+def _field_lists(program: ir.Program) -> dict[int, list[tuple[str, t.Type]]]:
+    """Return the metadata's fields, with their types, under each number of ``@field_list``."""
+    lists: dict[int, list[tuple[str, t.Type]]] = {}
 
     def visit(type_: t.Type, place: str) -> None:
         base = t.unwrap_type(type_)
@@ -107,10 +83,28 @@ def _field_lists(program: ir.Program, types: Types) -> dict[int, list[tuple[str,
             return
         for (name, inner), numbers in zip(type_fields(base), base.lists, strict=True):
             for number in numbers:
-                whole = f"{place}.{name}"
-                lists.setdefault(number, []).extend([(whole, f"from.{whole}"), *values(inner, whole)])
+                lists.setdefault(number, []).append((f"{place}.{name}", inner))
             visit(inner, f"{place}.{name}")
 
     visit(program.metadata, "m")
     visit(program.standard, "s")
     return lists
+
+
+def _keep(place: str, type_: t.Type, types: Types) -> Iterator[str]:
+    """Yield statements that keep a field for another frame, in which its headers are not."""
+
+    def detach(type_: t.Type, place: str) -> Iterator[str]:
+        base = t.unwrap_type(type_)
+        if keeps_origin(base):
+            types.note_values(base)
+            yield f"{place}.change(); {place}.at = ZEROS;"
+        elif isinstance(base, t.Stack):
+            for at in range(base.size):
+                yield from detach(base.element, f"{place}.e[{at}]")
+        elif isinstance(base, t.Struct | t.Tuple):
+            for name, inner in type_fields(base):
+                yield from detach(inner, f"{place}.{name}")
+
+    yield f"to.{place} = from.{place};"
+    yield from detach(type_, f"to.{place}")

@@ -1,6 +1,6 @@
 """Collect lines of C++, and the names and types that they use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from olafswitch.p4.ir import types as t
@@ -15,7 +15,6 @@ class Types:
         """Fields of headers, by struct and member, that may differ from the bytes that came in."""
         self.later: set[str] = set()
         """Members that the code behind ingress names."""
-        self.declarations: list[str] = []
 
     def name(self, type_: t.Type) -> str:
         """Return the C++ type of a value of ``type_``."""
@@ -40,26 +39,93 @@ class Types:
     def _declare(self, type_: t.Struct | t.Tuple) -> None:
         clean = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(type_))[:40]
         name = f"S{len(self._names)}_{clean}"
-        lines = []
-        tests = []
-        for field, inner in type_fields(type_):
-            lines.append(f"    {self.name(inner)} {field};")
-            tests.append(self.equal(inner, f"a.{field}", f"b.{field}"))
-        if t.is_header(type_):
-            lines.append("    bool v;")
-            if keeps_origin(type_):
-                lines.append("    bool changed;\n    u32 origin;")
-            tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
+        for _, inner in type_fields(type_):
+            self.name(inner)
         # The name is taken only here, so that a type's parts come before it.
-        name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
-        self._names[type_] = name
-        body = "\n".join(lines)
+        self._names[type_] = name if name not in self._names.values() else f"{name}_{len(self._names)}"
+
+    def declarations(self) -> list[str]:
+        """Return the C++ of all structs, and the zeros of which a header reads that did not come in."""
+        types = list(self._names)
+        widest = max((t.max_width(type_) // 8 for type_ in types if keeps_origin(type_)), default=0)
+        zeros = f"static const u8 ZEROS[{widest + 1}] = {{}};"
+        return [zeros, *(self._declaration(type_) for type_ in types)]
+
+    def _declaration(self, type_: t.Type) -> str:
+        name = self._names[type_]
+        members = self._header(type_) if keeps_origin(type_) else self._members(type_)
+        tests = [
+            self.equal(inner, read_field(type_, "a", field), read_field(type_, "b", field))
+            for field, inner in type_fields(type_)
+        ]
         same = " && ".join(tests) or "true"
-        self.declarations.append(
+        if t.is_header(type_):
+            same = f"a.v == b.v && (!a.v || ({same}))"
+        body = "\n".join(f"    {line}" for line in members)
+        return (
             f"struct {name} {{\n{body}\n}};\n"
             f"P4_INLINE bool same(const {name} &a, const {name} &b) {{\n"
             f"    (void)a, (void)b;\n    return {same};\n}}"
         )
+
+    def _members(self, type_: t.Type) -> list[str]:
+        lines = [f"{self.name(inner)} {field};" for field, inner in type_fields(type_)]
+        return [*lines, "bool v;"] if t.is_header(type_) else lines
+
+    def _header(self, type_: t.Type) -> list[str]:
+        """Return the members of a header that is read from where it came in, until a statement writes it."""
+        name, at = self._names[type_], 0
+        members, readers, loads = [], [], []
+        for field, inner in type_fields(type_):
+            cpp, load = self.name(inner), self.load(inner, "at", at)
+            if (name, field) in self.written:
+                members.append((cpp, field))
+                loads.append(f"{field} = {load};")
+                load = f"changed ? {field} : {load}"
+            readers.append(f"P4_METHOD {cpp} get_{field}() const {{ return {load}; }}")
+            at += t.max_width(inner)
+        params = ", ".join(f"{cpp} given_{field}" for cpp, field in members)
+        values = " ".join(f"made.{field} = given_{field};" for _, field in members)
+        return [
+            *(f"{cpp} {field};" for cpp, field in members),
+            "bool v = false, changed = false;",
+            "const u8 *at = ZEROS;",
+            f"P4_METHOD {name}() {{}}",
+            f"static P4_METHOD {name} make({params}) {{",
+            f"{name} made;",
+            f"{values} made.v = made.changed = true;",
+            "return made;",
+            "}",
+            *readers,
+            f"P4_METHOD void change() {{ if (!changed) {{ {' '.join(loads)} changed = true; }} }}",
+        ]
+
+    def load(self, type_: t.Type, source: str, at: int) -> str:
+        """Return the C++ value of ``type_``, which ``is_loadable``, from bit ``at`` of the bytes
+        ``source``."""
+        base = t.strip_type(type_)
+        if isinstance(base, t.Bit):
+            return f"load_at<{self.name(base)}, {at}, {base.width}>({source})"
+        if base == t.BOOL:
+            return f"(load_at<u64, {at}, 1>({source}) != 0)"
+        if isinstance(base, t.Stack):
+            wide = t.max_width(base.element)
+            parts = [self.load(base.element, source, at + n * wide) for n in range(base.size)]
+            return f"{self.name(base)}{{{{{', '.join(parts)}}}, 0}}"
+        parts = []
+        for _, inner in type_fields(base):
+            parts.append(self.load(inner, source, at))
+            at += t.max_width(inner)
+        return self.make(base, parts)
+
+    def make(self, type_: t.Type, parts: Sequence[str]) -> str:
+        """Return a struct, tuple or valid header with these fields."""
+        if keeps_origin(type_):
+            self.note_values(type_)
+            return f"{self.name(type_)}::make({', '.join(parts)})"
+        if t.is_header(type_):
+            parts = [*parts, "true"]
+        return f"{self.name(type_)}{{{', '.join(parts)}}}"
 
     def note_values(self, type_: t.Type) -> None:
         """Note that headers of ``type_`` are made of values."""
@@ -80,16 +146,26 @@ class Types:
         return f"({a} == {b})"
 
 
-def keeps_origin(type_: t.Type) -> bool:
-    """Return whether a header's C++ struct says where in the frame the header came in (0: nowhere), and
-    whether a field was written since."""
+def is_loadable(type_: t.Type) -> bool:
+    """Return whether a value of this type has a fixed place in bytes."""
     base = t.strip_type(type_)
-    return t.is_header(base) and not any(isinstance(t.strip_type(f), t.Varbit) for _, f in type_fields(base))
+    match base:
+        case t.Struct(kind="struct" | "header") | t.Tuple():
+            return all(is_loadable(inner) for _, inner in type_fields(base))
+        case t.Stack(element=element):
+            return is_loadable(element)
+    return isinstance(base, t.Bit) or base == t.BOOL
 
 
-def header_ends(type_: t.Type) -> list[str]:
-    """Return initializers of the members behind the fields in a valid header's struct."""
-    return ["true", "false", "0"] if keeps_origin(type_) else ["true"]
+def keeps_origin(type_: t.Type) -> bool:
+    """Return whether a header's C++ struct says where its bytes are, and whether a statement wrote a field
+    since."""
+    return t.is_header(type_) and is_loadable(type_)
+
+
+def read_field(type_: t.Type, value: str, field: str) -> str:
+    """Return a field of a struct, header or tuple, to be read only."""
+    return f"{value}.get_{field}()" if keeps_origin(type_) else f"{value}.{field}"
 
 
 def type_fields(type_: t.Type) -> list[tuple[str, t.Type]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Mapping
 
 from olafswitch.p4.emit import externs, packets
 from olafswitch.p4.emit.bodies import BodyWriter
-from olafswitch.p4.emit.rows import bit_row
+from olafswitch.p4.emit.rows import hash_row
 from olafswitch.p4.emit.writer import Types
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -98,9 +98,9 @@ class XsaExterns(externs.Externs):
         data, target = node.args
         assert data.value is not None
         function = _CHECKSUMS[node.object.choice("hash")]
-        row = bit_row(data.value, body, node.pos)
+        value = hash_row(data.value, function, body, node.pos)
         if target.value is not None:
-            self._store(node, target.value, f"{function}({row}.bytes, {row}.length())", body)
+            self._store(node, target.value, value, body)
         return "0"
 
 

@@ -10,44 +10,31 @@ static u64 reflected_crc(const u8 *p, u32 n, u64 polynomial, u64 start, u64 fina
     return crc ^ final_xor;
 }
 
-// entry[k][b]: what byte b contributes that is followed by k zero bytes.
-struct CrcTable {
-    u32 entry[8][256];
-    explicit CrcTable(u32 polynomial) {
-        for (u32 i = 0; i < 256; i++) {
-            u8 byte = (u8)i;
-            entry[0][i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
-        }
-        for (u32 k = 1; k < 8; k++)
-            for (u32 i = 0; i < 256; i++)
-                entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
+CrcTable::CrcTable(u32 polynomial, u32 first) {
+    for (u32 i = 0; i < 256; i++) {
+        u8 byte = (u8)i;
+        entry[0][i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
     }
-    // Eight bytes at a time, four, then one by one.
-    u32 run(u32 crc, const u8 *p, u32 n) const {
-        for (; n >= 8; p += 8, n -= 8) {
-            u64 v;
-            memcpy(&v, p, 8);
-            v ^= crc;
-            crc = entry[7][v & 255] ^ entry[6][v >> 8 & 255] ^ entry[5][v >> 16 & 255] ^
-                  entry[4][v >> 24 & 255] ^ entry[3][v >> 32 & 255] ^ entry[2][v >> 40 & 255] ^
-                  entry[1][v >> 48 & 255] ^ entry[0][v >> 56];
-        }
-        if (n >= 4) {
-            u32 v;
-            memcpy(&v, p, 4);
-            v ^= crc;
-            crc = entry[3][v & 255] ^ entry[2][v >> 8 & 255] ^ entry[1][v >> 16 & 255] ^ entry[0][v >> 24];
-            p += 4;
-            n -= 4;
-        }
-        for (; n; p++, n--) crc = crc >> 8 ^ entry[0][(crc ^ *p) & 255];
-        return crc;
-    }
-};
-static const CrcTable table32(0xedb88320), table16(0xa001);
+    for (u32 k = 1; k < SLICES; k++)
+        for (u32 i = 0; i < 256; i++) entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
+    const u8 zeros[SLICES] = {};
+    for (u32 n = 0; n <= SLICES; n++) start[n] = (u32)reflected_crc(zeros, n, polynomial, first, 0);
+}
 
-u64 crc32(const u8 *p, u32 n) { return (u32)~table32.run(~0u, p, n); }
-u64 crc16(const u8 *p, u32 n) { return table16.run(0, p, n); }
+u32 CrcTable::run(const u8 *p, u32 n) const {
+    u32 crc = start[0];
+    for (; n >= 8; p += 8, n -= 8) {
+        u64 v;
+        memcpy(&v, p, 8);
+        v ^= crc;
+        u8 bytes[8];
+        memcpy(bytes, &v, 8);
+        crc = of(bytes, 8, 0);
+    }
+    for (; n; p++, n--) crc = crc >> 8 ^ entry[0][(crc ^ *p) & 255];
+    return crc;
+}
+const CrcTable table32(0xedb88320, ~0u), table16(0xa001, 0);
 
 // The ones' complement sum, not yet cut to 16 bits, of words as this machine loads them: with the bytes of
 // all words swapped it is that sum with its own swapped.

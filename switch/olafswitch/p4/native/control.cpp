@@ -5,6 +5,11 @@
 #include "control.h"
 
 #include <sched.h>
+#if __has_include(<linux/membarrier.h>)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 // --- freeing what a packet may still be using
 
@@ -15,8 +20,21 @@ static void quiesce_lane(p4_switch *sw) {
         if (spins > 1000) sched_yield();
 }
 
+#if __has_include(<linux/membarrier.h>)
+static bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+bool offer_barriers() { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+static void order_packets() {
+    if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) && offer_barriers())
+        membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+#else
+bool offer_barriers() { return false; }
+static void order_packets() {}
+#endif
+
 extern "C" void p4_quiesce(p4_switch *sw) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (!sw->fences) order_packets();
     for (; sw; sw = sw->next) quiesce_lane(sw);
 }
 
@@ -173,7 +191,7 @@ static void add_hashed(p4_switch *sw, Table &t, Entry *e) {
 static bool add_prefix(p4_switch *sw, Table &t, Entry *e, u32 prefix) {
     if (t.prefix_used[prefix]++ == 0 && !set_prefixes(sw, t)) return t.prefix_used[prefix]--, false;
     e->prefix = prefix;
-    cut_prefix(*t.spec, e->key, prefix);
+    cut_prefix(e->key + t.spec->lpm_word, t.spec->lpm_words, t.spec->lpm_width - prefix);
     return true;
 }
 

@@ -15,3 +15,6 @@ bool count_in_lanes(const p4_switch *, Entry *);
 Entry *add(p4_switch *, Table &, const u64 *key, const u64 *mask, u32 prefix, int32_t priority, Action *);
 
 extern "C" bool p4_set_default(p4_switch *, u32 table, Action *);
+
+// Whether p4_quiesce() can order the memory accesses of packets' threads, from now on.
+bool offer_barriers();

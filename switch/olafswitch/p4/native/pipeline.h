@@ -23,9 +23,10 @@ template <class T> struct Fifo {
 };
 
 // What is more than one frame in and one frame out: clones, copies, frames processed again. A packet comes
-// here with a copy of its state, so that the state of all others needs no address.
+// here with a copy of its state, so that the state of all others needs no address. Where a program neither
+// clones nor repeats, there is one only while a packet is copied.
 template <class P> struct Detour;
-template <class P> P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> &);
+template <class P> P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> *);
 
 template <class P> struct Detour {
     typedef typename P::State State;
@@ -38,7 +39,8 @@ template <class P> struct Detour {
     struct Copy {  // a copy that is waiting for egress
         Copy *next;
         State state;
-        u32 to, instance, kind, limit, at;
+        u32 to, instance, kind, limit;
+        const u8 *at;
         int64_t register_length;
     };
     p4_emit_fn emit;
@@ -47,6 +49,8 @@ template <class P> struct Detour {
     u32 passes = 0;
     Fifo<Repeat> repeats;
     Fifo<Copy> copies;
+
+    Detour(p4_emit_fn emit, void *context, u32 port) : emit(emit), emit_context(context), port(port) {}
 
     void repeat(u32 list, const State &from, u32 kind, const u8 *frame, u32 length) {
         Repeat *p = (Repeat *)malloc(sizeof(Repeat) + length);
@@ -98,19 +102,20 @@ template <class P> struct Detour {
         const bool cloned = kind == INGRESS_CLONE || kind == EGRESS_CLONE;
         if (cloned && ++passes > MAX_PASSES) return;
         Context x = shared;
-        const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, *this);
+        const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, this);
         if (length != NO_LIMIT) emit(emit_context, to, x.leaving, length);
-        shared.take_buffer();
+        shared.out = x.out;
         shared.payload_at = x.payload_at;
         shared.payload_from = x.payload_from;
+        shared.renew_buffer();
     }
 
     // Ingress clones carry the frame as it was received, parsed again.
     void clone_ingress(Context &x, const State &from) {
-        const u32 at = x.at;
+        const u8 *at = x.at;
         State parsed{};
         parsed.s.f_ingress_port = port & 511;
-        x.at = 0;
+        x.at = x.data;
         P::parse(x, parsed);
         enqueue_clones(x, INGRESS_CLONE, x.ingress_length, parsed, from);
         x.at = at;
@@ -119,7 +124,7 @@ template <class P> struct Detour {
     void replicate(Context &x, State &s, u32 limit) {
         const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
         const int64_t length = x.register_length;
-        const u32 at = x.at;
+        const u8 *at = x.at;
         for (u32 i = 0; r && i < r->n; i++) {
             x.register_length = length;
             x.at = at;
@@ -149,7 +154,7 @@ template <class P> struct Detour {
         if (x.failed)
             ;
         else if (resubmit)
-            repeat(list, s, RESUBMITTED, x.data, x.length);
+            repeat(list, s, RESUBMITTED, x.data, x.length());
         else if (s.s.f_mcast_grp)
             replicate(x, s, NO_LIMIT);  // as in BMv2, whose copies forget that their packet was truncated
         else if (s.s.f_egress_spec != DROP_PORT)
@@ -166,9 +171,32 @@ template <class P> struct Detour {
     }
 };
 
+// A detour that is there from the beginning, or made for each packet that needs it.
+template <class P, bool kept> struct DetourOf {
+    Detour<P> detour;
+    DetourOf(p4_emit_fn emit, void *context, u32 port) : detour(emit, context, port) {}
+    Detour<P> *get() { return &detour; }
+    void after_ingress(const Context &x, typename P::State &s) { detour.after_ingress(x, s); }
+    typename Detour<P>::Repeat *next_repeat() {
+        auto *next = detour.repeats.pop();
+        for (; next && ++detour.passes > MAX_PASSES; next = detour.repeats.pop()) free(next);
+        return next;
+    }
+};
+template <class P> struct DetourOf<P, false> {
+    p4_emit_fn emit;
+    void *context;
+    u32 port;
+    static Detour<P> *get() { return nullptr; }
+    void after_ingress(const Context &x, typename P::State &s) const {
+        Detour<P>(emit, context, port).after_ingress(x, s);
+    }
+    static typename Detour<P>::Repeat *next_repeat() { return nullptr; }
+};
+
 // The length of the frame that leaves, at x.leaving; NO_LIMIT for none.
 template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u32 to, u32 instance, u32 kind,
-                                             u32 limit, Detour<P> &detour) {
+                                             u32 limit, Detour<P> *detour) {
     s.s.f_egress_port = to & 511;
     s.s.f_egress_rid = instance & 0xffff;
     s.s.f_instance_type = kind;
@@ -184,7 +212,7 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
         const Context now = x;
         typename P::State state;
         P::save(x, state, s);
-        detour.clone_egress(now, state);
+        detour->clone_egress(now, state);
     }
     if (s.s.f_egress_spec == DROP_PORT || x.failed) return NO_LIMIT;
     const u32 length = P::deparse(x, s);
@@ -192,7 +220,7 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
         const Context now = x;
         typename P::State state;
         P::save(x, state, s);
-        detour.recirculate(now, state, length);  // whole, as in BMv2, also if it was truncated
+        detour->recirculate(now, state, length);  // whole, as in BMv2, also if it was truncated
         return NO_LIMIT;
     }
     return x.truncate_to < length ? x.truncate_to : length;
@@ -201,13 +229,9 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
 template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t size, u64 now,
                                               p4_emit_fn emit, void *context) {
     if (size > 1u << 20) return;
-    const u64 busy = sw->busy;
-    __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
+    begin_packet(sw);
     u32 length = (u32)size;
-    Detour<P> detour{};
-    detour.emit = emit;
-    detour.emit_context = context;
-    detour.port = port;
+    DetourOf<P, P::clones || P::repeats> detour{emit, context, port};
     typename Detour<P>::Repeat *again = nullptr;
     do {
         Context x{};
@@ -223,8 +247,9 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
         }
         x.sw = sw;
         x.now = now;
-        x.data = frame;
-        x.length = x.ingress_length = length;
+        x.data = x.at = frame;
+        x.end = frame + length;
+        x.ingress_length = length;
         x.register_length = length;
         x.truncate_to = x.payload_at = NO_LIMIT;
         x.take_buffer();
@@ -242,16 +267,16 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
             detour.after_ingress(x, state);
         } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {
             const u32 to = (u32)s.s.f_egress_spec;
-            const u32 out = pass_egress<P>(x, s, to, 0, NORMAL, x.truncate_to, detour);
+            const u32 out = pass_egress<P>(x, s, to, 0, NORMAL, x.truncate_to, detour.get());
             if (out != NO_LIMIT) emit(context, to, x.leaving, out);
-            if (P::clones && detour.copies.first) {
+            if (P::clones && detour.get()->copies.first) {
                 Context now_at = x;
-                detour.drain(now_at);
+                now_at.renew_buffer();
+                detour.get()->drain(now_at);
             }
         }
-        if (!P::repeats) break;
         if (again) free(again);
-        while ((again = detour.repeats.pop()) && ++detour.passes > MAX_PASSES) free(again);
-    } while (again);
-    __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
+        again = detour.next_repeat();
+    } while (P::repeats && again);
+    end_packet(sw);
 }

@@ -48,6 +48,7 @@ p4_switch *switch_new(const ProgramSpec *spec) {
     if (!sw) return nullptr;
     sw->spec = spec;
     sw->random = 1;
+    sw->fences = !offer_barriers();
     sw->retired_room = 256;
     sw->retired = make<void *>(sw->retired_room * sizeof(void *));
     sw->groups = make<Replicas *>(65536 * sizeof(void *));
@@ -137,10 +138,13 @@ void switch_free(p4_switch *sw) {
 }
 
 bool reserve(p4_switch *sw, size_t bytes) {
-    if (bytes <= sw->out_room) return true;
-    u8 *p = (u8 *)realloc(sw->out, bytes * 2);
-    if (!p) return false;
-    sw->out = p;
-    sw->out_room = bytes * 2;
+    if (bytes > sw->out_room) {
+        u8 *p = (u8 *)realloc(sw->out, bytes * 2);
+        if (!p) return false;
+        sw->out = p;
+        sw->out_room = bytes * 2;
+    }
+    if (sw->lent.bytes) memcpy(sw->out, sw->lent.bytes, sw->lent.room < bytes ? sw->lent.room : bytes);
+    sw->lent.bytes = nullptr;
     return true;
 }

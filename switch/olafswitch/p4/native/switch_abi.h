@@ -10,7 +10,15 @@ extern "C" {
 
 typedef struct p4_switch p4_switch;
 
-// Called once for each packet that leaves, from inside p4_process; `frame` is valid during the call.
+// What a p4_switch begins with: memory in which frames that leave are made as long as they fit, or null.
+// Between packets, and from inside p4_emit_fn, its owner may put other memory in its place.
+typedef struct p4_lent {
+    uint8_t *bytes;
+    size_t room;
+} p4_lent;
+
+// Called once for each packet that leaves, from inside p4_process; `frame` is valid during the call, and
+// longer in memory that is taken out of p4_lent meanwhile.
 // `port` may be the CPU port: the frame then carries the program's packet_in header.
 typedef void (*p4_emit_fn)(void *context, uint32_t port, const uint8_t *frame, size_t length);
 

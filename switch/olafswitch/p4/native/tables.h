@@ -128,39 +128,42 @@ P4_INLINE u64 key_hash(const u64 *key, u32 words, u64 seed) {
     return h;
 }
 
-P4_INLINE Entry *find_hashed(Buckets *b, const u64 *key, u32 words, u64 hash, u32 prefix) {
-    for (Entry *e = acquire(b->first[hash & b->mask]); e; e = acquire(e->next[b->odd])) {
-        if (e->hash != hash || e->prefix != prefix) continue;
-        u32 i = 0;
-        while (i < words && e->key[i] == key[i]) i++;
-        if (i == words) return e;
-    }
-    return nullptr;
-}
-
-template <u32 WORDS> P4_INLINE Entry *find_exact(const Table &t, const u64 *key) {
-    return find_hashed(acquire(t.buckets), key, WORDS, key_hash(key, WORDS, 0), 0);
-}
-
-// cut the LPM field's words to its first `prefix` bits
-P4_INLINE void cut_prefix(const TableSpec &s, u64 *key, u32 prefix) {
-    u32 drop = s.lpm_width - prefix;
-    for (u32 i = 0; i < s.lpm_words && drop; i++) {
+// Clears the last `drop` bits of `words` words of a key.
+P4_INLINE void cut_prefix(u64 *key, u32 words, u32 drop) {
+    for (u32 i = 0; i < words && drop; i++) {
         u32 n = drop < 64 ? drop : 64;
-        key[s.lpm_word + i] = n == 64 ? 0 : key[s.lpm_word + i] >> n << n;
+        key[i] = n == 64 ? 0 : key[i] >> n << n;
         drop -= n;
     }
 }
 
-template <u32 WORDS> P4_INLINE Entry *find_lpm(const Table &t, const u64 *key) {
+template <u32 WORDS> P4_INLINE bool has_key(const Entry *e, const u64 *key) {
+    for (u32 i = 0; i < WORDS; i++)
+        if (e->key[i] != key[i]) return false;
+    return true;
+}
+
+template <u32 WORDS> P4_INLINE Entry *find_exact(const Table &t, const u64 *key) {
+    Buckets *b = acquire(t.buckets);
+    Entry *e = acquire(b->first[key_hash(key, WORDS, 0) & b->mask]);
+    while (e && !has_key<WORDS>(e, key)) e = acquire(e->next[b->odd]);
+    return e;
+}
+
+// The LPM field is LPM_WORDS words of the key from LPM_WORD on, of LPM_WIDTH bits.
+template <u32 WORDS, u32 LPM_WORD, u32 LPM_WORDS, u32 LPM_WIDTH>
+P4_INLINE Entry *find_lpm(const Table &t, const u64 *key) {
     Prefixes *p = acquire(t.prefixes);
     if (!p) return nullptr;
     Buckets *b = acquire(t.buckets);
     u64 cut[WORDS];
     memcpy(cut, key, sizeof cut);
     for (u32 i = 0; i < p->n; i++) {
-        cut_prefix(*t.spec, cut, p->length[i]);
-        if (Entry *e = find_hashed(b, cut, WORDS, key_hash(cut, WORDS, p->length[i]), p->length[i])) return e;
+        const u32 prefix = p->length[i];
+        cut_prefix(cut + LPM_WORD, LPM_WORDS, LPM_WIDTH - prefix);
+        Entry *e = acquire(b->first[key_hash(cut, WORDS, prefix) & b->mask]);
+        while (e && !(e->prefix == prefix && has_key<WORDS>(e, cut))) e = acquire(e->next[b->odd]);
+        if (e) return e;
     }
     return nullptr;
 }

@@ -24,13 +24,13 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
                                                      u64 timestamp, u8 *metadata, p4_emit_fn emit,
                                                      void *context) {
     if (length > 1u << 20) return;
-    const u64 busy = sw->busy;
-    __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
+    begin_packet(sw);
     Context x{};
     x.sw = sw;
     x.now = timestamp;
-    x.data = frame;
-    x.length = x.ingress_length = (u32)length;
+    x.data = x.at = frame;
+    x.end = frame + length;
+    x.ingress_length = (u32)length;
     x.register_length = (int64_t)length;
     x.payload_at = NO_LIMIT;
     x.take_buffer();
@@ -38,7 +38,7 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
     P::load_metadata(s, metadata);
     s.s.f_ingress_timestamp = timestamp;
     P::parse(x, s);
-    s.s.f_parsed_bytes = cut<16>((u64)x.at);
+    s.s.f_parsed_bytes = cut<16>((u64)(x.at - x.data));
     s.s.f_parser_error = x.error;
     P::act(x, s);
     x.exited = false;
@@ -49,5 +49,5 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
         const u32 out = append_payload(x);
         emit(context, 0, x.leaving, out);
     }
-    __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
+    end_packet(sw);
 }
