@@ -52,8 +52,9 @@ uint64_t olaf_in_process_run(Engine *engine, unsigned port, const uint8_t *frame
     uint64_t began = processor_ns();
     for (uint64_t sent = 0; sent < count;) {
         engine->act([&](Wiring &wiring) {
+            const uint64_t now = engine->now();
             for (uint64_t left = std::min(burst, count - sent); left; --left, ++sent)
-                wiring.arrived(port, frames + sent % kinds * length, length, engine->now());
+                wiring.arrived(port, frames + sent % kinds * length, length, now);
         });
     }
     return processor_ns() - began;
@@ -83,8 +84,9 @@ uint64_t olaf_in_process_shards(Engine *engine, unsigned port, const uint8_t *fr
             uint64_t began = processor_ns();
             for (uint64_t sent = 0; sent < count;) {
                 engine->act_in(lane, [&](Wiring &wiring) {
+                    const uint64_t now = engine->now();
                     for (uint64_t left = std::min(burst, count - sent); left; --left, ++sent)
-                        wiring.arrived(port, own + sent % kinds * length, length, engine->now());
+                        wiring.arrived(port, own + sent % kinds * length, length, now);
                 });
             }
             spent[lane] = processor_ns() - began;

@@ -88,6 +88,7 @@ struct Engine::Attached final : Sink {
     const bool shared;
     std::mutex use;
     bool watched = false;
+    bool unflushed = false;  // since its lane sent by it, of a port that is not shared
 };
 
 // All lanes' turns, in their order.
@@ -215,16 +216,19 @@ bool Engine::send(unsigned port, const uint8_t *frame, size_t length, unsigned l
     Lane &sender = *lanes_[lane];
     Attached *attached = port < sender.ports.size() ? sender.ports[port] : nullptr;
     if (attached == nullptr) return false;
-    if (attached->shared) {
-        auto turn = attached->turn();
-        attached->port->send(frame, length);
-    } else {
-        attached->port->send(frame, length);
-    }
+    if (attached->shared) return send_in_turn(sender, *attached, frame, length);
+    const bool first = !std::exchange(attached->unflushed, true);
+    if (first) sender.unflushed.push_back(attached);
+    attached->port->send(frame, length);
+    return true;
+}
+
+bool Engine::send_in_turn(Lane &sender, Attached &attached, const uint8_t *frame, size_t length) {
+    auto turn = attached.turn();
+    attached.port->send(frame, length);
     auto &unflushed = sender.unflushed;
-    if (unflushed.empty() || (unflushed.back() != attached &&
-                              std::find(unflushed.begin(), unflushed.end(), attached) == unflushed.end()))
-        unflushed.push_back(attached);
+    if (std::find(unflushed.begin(), unflushed.end(), &attached) == unflushed.end())
+        unflushed.push_back(&attached);
     return true;
 }
 
@@ -232,6 +236,7 @@ void Engine::flush(unsigned lane) {
     for (Attached *attached : lanes_[lane]->unflushed) {
         auto turn = attached->turn();
         attached->port->flush();
+        if (!attached->shared) attached->unflushed = false;
     }
     lanes_[lane]->unflushed.clear();
 }

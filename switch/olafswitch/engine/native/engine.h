@@ -103,6 +103,8 @@ class Engine {
     void run(Lane &lane);
     void wait(Lane &lane);
     void receive(Attached &attached);
+    [[gnu::noinline]] bool send_in_turn(Lane &sender, Attached &attached, const uint8_t *frame,
+                                        size_t length);
     void watch(Attached &attached);
     void watch_all();
     void settle(Lane &lane);
