@@ -9,7 +9,10 @@ from olafswitch.toolchain import cxx, run_tool
 NATIVE = Path(__file__).parent / "native"
 _SOURCE = NATIVE / "software_queue.cpp"
 _WIRE = NATIVE.parent.parent / "wire" / "native"
-_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_FLAGS = (
+    "-std=c++20", "-O3", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fvisibility=hidden",
+    "-Wall", "-Wextra",
+)  # fmt: skip
 
 
 def make_defines(geometry: Geometry) -> list[str]:

@@ -51,11 +51,10 @@ class Sink : public Port {
     int fd() const override { return event_; }
     void receive(olaf::Sink &) override {}
     void send(const uint8_t *frame, size_t) override {
-        olaf_tuser user;
-        olaf_shim_read(&user, frame);
+        const unsigned index = olaf_shim_index(frame);
         olaf_header header;
         olaf_header_read(&header, frame + OLAF_SHIM_BYTES + OLAF_HEADER_AT);
-        Left &left = left_[user.index];
+        Left &left = left_[index];
         left.frames++;
         left.updates += header.count;
         for (size_t value = 0; value < VALUES; value++) {
@@ -63,8 +62,8 @@ class Sink : public Port {
             std::memcpy(&sum, frame + OLAF_SHIM_BYTES + OLAF_GRADIENTS_AT + 4 * value, sizeof sum);
             if (sum != float(header.count)) wrong("a sum is not that of its updates");
         }
-        if (user.index >= FIFO) return;
-        uint32_t &last = left.last[user.worker];
+        if (index >= FIFO) return;
+        uint32_t &last = left.last[olaf_shim_worker(frame)];
         if (header.seq <= last) wrong("a flow was overtaken");
         last = header.seq;
     }
@@ -76,12 +75,10 @@ class Sink : public Port {
 
 std::vector<uint8_t> update(unsigned index, uint32_t worker, uint32_t seq) {
     std::vector<uint8_t> bytes(OLAF_SHIM_BYTES + SIZE);
-    olaf_tuser user{};
-    user.size = SIZE;
-    user.kind = OLAF_KIND_UPDATE;
-    user.index = uint16_t(index);
-    user.worker = worker;
-    olaf_shim_write(&user, bytes.data());
+    olaf_shim_set_size(bytes.data(), SIZE);
+    olaf_shim_set_kind(bytes.data(), OLAF_KIND_UPDATE);
+    olaf_shim_set_index(bytes.data(), uint16_t(index));
+    olaf_shim_set_worker(bytes.data(), worker);
     uint8_t *frame = bytes.data() + OLAF_SHIM_BYTES;
     const unsigned udp = SIZE - OLAF_UDP_AT;
     frame[OLAF_UDP_LENGTH_AT] = uint8_t(udp >> 8);

@@ -96,11 +96,12 @@ def c_shim(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     header = paths.sources() / "olafctl/wire/native/tuser.h"
     source = folder / "shim.cpp"
     source.write_text(
-        f'#include "{header}"\n'
-        'extern "C" void echo(const uint8_t *in, uint8_t *out) '
-        "{ olaf_tuser t; olaf_shim_read(&t, in); olaf_shim_write(&t, out); }\n"
-        'extern "C" uint32_t worker(const uint8_t *in) '
-        "{ olaf_tuser t; olaf_shim_read(&t, in); return t.worker; }\n"
+        f'#include "{header}"\nextern "C" void echo(const uint8_t *in, uint8_t *out) {{\n'
+        + "".join(
+            f"olaf_shim_set_{field.name}(out, olaf_shim_{field.name}(in));\n"
+            for field in layouts.TUSER.fields
+        )
+        + '}\nextern "C" uint32_t worker(const uint8_t *in) { return olaf_shim_worker(in); }\n'
     )
     library = folder / "shim.so"
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Headers as C structs: the tuser in its two forms, shim bytes and AXI4-Stream words, and the Olaf header."""
+"""Headers in C: the tuser in its two forms, shim bytes and AXI4-Stream words, and the Olaf header."""
 
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Flag, FrameKind, FrameType, LayoutField, StatusFlag
@@ -18,15 +18,19 @@ def _field_type(field: LayoutField) -> str:
 
 
 def tuser_header() -> str:
-    """Write ``olafctl/wire/native/tuser.h``: the struct, and functions to and from its two forms."""
-    members, writes, reads, packs, unpacks = [], [], [], [], []
+    """Write ``olafctl/wire/native/tuser.h``: the shim's fields, and its other form."""
+    fields, packs, unpacks = [], [], []
     place = 0
     for field in layouts.TUSER.fields:
-        members.append(f"    {_field_type(field)} {field.name};  // {field.meaning}\n")
-        size = field.bits // 8
+        size, type_ = field.bits // 8, _field_type(field)
         shifts = [(place + index, 8 * (size - 1 - index)) for index in range(size)]
-        writes += [f"    bytes[{at}] = (uint8_t)(tuser->{field.name} >> {shift});\n" for at, shift in shifts]
-        reads.append(f"    tuser->{field.name} = ({_field_type(field)})({_read_bytes(place, size)});\n")
+        writes = "".join(f"    shim[{at}] = (uint8_t)(value >> {shift});\n" for at, shift in shifts)
+        fields.append(
+            f"// {field.meaning}\n"
+            f"static inline {type_} olaf_shim_{field.name}(const uint8_t *shim) {{\n"
+            f"    return ({type_})({_read_bytes('shim', place, size)});\n}}\n"
+            f"static inline void olaf_shim_set_{field.name}(uint8_t *shim, {type_} value) {{\n{writes}}}\n\n"
+        )
         packs += _pack_statements(field, 8 * place)
         unpacks.append(_unpack_statement(field, 8 * place))
         place += size
@@ -35,29 +39,24 @@ def tuser_header() -> str:
         f"{_HEAD}#pragma once\n#include <stdint.h>\n\n"
         f"enum {{ OLAF_SHIM_BYTES = {layouts.TUSER.size}, OLAF_TUSER_WORDS = {_WORDS} }};\n\n"
         f"enum olaf_kind {{ {kinds} }};\n\n"
-        f"// {layouts.TUSER.meaning}.\ntypedef struct {{\n{''.join(members)}}} olaf_tuser;\n\n"
-        "// The shim form, in network order.\n"
-        "static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *__restrict bytes) {\n"
-        f"{''.join(writes)}}}\n\n"
-        "static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {\n"
-        f"{''.join(reads)}}}\n\n"
+        f"// {layouts.TUSER.meaning}.\n// The shim's fields, in network order.\n\n{''.join(fields)}"
         "// The AXI4-Stream form: the first field in the lowest bits, words of 32 bits, the lowest first.\n"
-        "static inline void olaf_tuser_pack(const olaf_tuser *tuser, uint32_t *words) {\n"
+        "static inline void olaf_tuser_pack(const uint8_t *shim, uint32_t *words) {\n"
         "    for (int word = 0; word < OLAF_TUSER_WORDS; ++word) words[word] = 0;\n"
         f"{''.join(packs)}}}\n\n"
-        "static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {\n"
+        "static inline void olaf_tuser_unpack(uint8_t *shim, const uint32_t *words) {\n"
         f"{''.join(unpacks)}}}\n"
     )
 
 
-def _read_bytes(at: int, size: int) -> str:
-    """Return the number in ``size`` bytes from ``at`` on, in parts that a compiler makes one load each."""
+def _read_bytes(name: str, at: int, size: int) -> str:
+    """Return the number in ``size`` bytes of ``name`` from ``at`` on, each part one load of a compiler's."""
     parts = []
     while size:
         taken = 1 << (size.bit_length() - 1)
         size -= taken
         part = " | ".join(
-            f"(uint{8 * taken}_t)bytes[{at + index}] << {8 * (taken - 1 - index)}" for index in range(taken)
+            f"(uint{8 * taken}_t){name}[{at + index}] << {8 * (taken - 1 - index)}" for index in range(taken)
         )
         parts.append(f"(uint64_t)(uint{8 * taken}_t)({part}) << {8 * size}")
         at += taken
@@ -93,7 +92,9 @@ def header_file() -> str:
             continue
         size = field.bits // 8
         shifts = [(at + index, 8 * (size - 1 - index)) for index in range(size)]
-        reads.append(f"    header->{field.name} = ({_field_type(field)})({_read_bytes(at, size)});\n")
+        reads.append(
+            f"    header->{field.name} = ({_field_type(field)})({_read_bytes('bytes', at, size)});\n"
+        )
         writes += [
             f"    bytes[{place}] = (uint8_t)(header->{field.name} >> {shift});\n" for place, shift in shifts
         ]
@@ -122,7 +123,7 @@ def _pack_statements(field: LayoutField, low: int) -> list[str]:
     for word in range(low // 32, (low + field.bits - 1) // 32 + 1):
         shift = low - 32 * word
         moved = f"<< {shift}" if shift >= 0 else f">> {-shift}"
-        lines.append(f"    words[{word}] |= (uint32_t)((uint64_t)tuser->{field.name} {moved});\n")
+        lines.append(f"    words[{word}] |= (uint32_t)((uint64_t)olaf_shim_{field.name}(shim) {moved});\n")
     return lines
 
 
@@ -133,4 +134,5 @@ def _unpack_statement(field: LayoutField, low: int) -> str:
         moved = f">> {shift}" if shift >= 0 else f"<< {-shift}"
         parts.append(f"(uint64_t)words[{word}] {moved}")
     mask = f"0x{(1 << field.bits) - 1:x}u"
-    return f"    tuser->{field.name} = ({_field_type(field)})(({' | '.join(parts)}) & {mask});\n"
+    value = f"({_field_type(field)})(({' | '.join(parts)}) & {mask})"
+    return f"    olaf_shim_set_{field.name}(shim, {value});\n"

@@ -5,24 +5,26 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace olaf {
 
 class Buffer {
   public:
-    // Bytes in front of a frame that its receiver may write, a shim for instance.
-    static constexpr std::size_t kHeadroom = 64;
-
-    std::uint8_t *frame() { return bytes_.data() + kHeadroom; }
-    const std::uint8_t *frame() const { return bytes_.data() + kHeadroom; }
-    void Copy(const std::uint8_t *frame, std::size_t length) {
-        if (bytes_.size() < kHeadroom + length) bytes_.resize(kHeadroom + length);
-        std::memcpy(this->frame(), frame, length);
+    std::uint8_t *frame() { return bytes_.get(); }
+    void Copy(const std::uint8_t *frame, std::size_t length) { std::memcpy(Room(length), frame, length); }
+    std::uint8_t *Room(std::size_t length) {
+        if (room_ < length) {
+            bytes_ = std::make_unique_for_overwrite<std::uint8_t[]>(length);
+            room_ = length;
+        }
+        return bytes_.get();
     }
 
   private:
-    std::vector<std::uint8_t> bytes_;
+    std::unique_ptr<std::uint8_t[]> bytes_;
+    std::size_t room_ = 0;
 };
 
 class Buffers {

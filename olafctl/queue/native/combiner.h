@@ -18,19 +18,18 @@
 
 namespace olaf {
 
-// What the rules know of an update, and where its bytes are.
+// What the rules know of an update, and where its bytes are, its shim in front.
 struct Held {
     std::uint64_t gen_time;
     std::uint32_t index, worker, seq, reward, size;
     std::uint16_t count;
     Versions versions;
-    std::uint8_t aggregated;
+    std::uint8_t aggregated, number;
     bool result;   // it came in a mode that sums: a sum, also when it is of one
     bool patched;  // others were merged into it, or it was weighed
-    olaf_tuser user;
     Buffer *bytes;
 
-    std::uint32_t member() const { return user.member; }
+    std::uint32_t member() const { return number; }
     void Weigh() { patched = true; }
     void Merge(const Held &other, bool newer) {
         versions.Merge(other.versions);
@@ -39,7 +38,6 @@ struct Held {
         gen_time = other.gen_time;
         worker = other.worker;
         seq = other.seq;
-        user = other.user;
     }
 };
 
@@ -61,10 +59,8 @@ class Combiner {
                 {1, geometry.adder_latency + kMergeCycles}, geometry.indices),
           activity(OLAF_RESET_ACTIVE_WINDOW, geometry.indices, static_cast<std::int64_t>(geometry.indices)) {}
 
-    static Ending EndingOf(const olaf_tuser &user, std::size_t length) {
-        return length < user.size   ? Ending::kTruncated
-               : length > user.size ? Ending::kOverlong
-                                    : Ending::kGood;
+    static Ending EndingOf(std::size_t size, std::size_t length) {
+        return length < size ? Ending::kTruncated : length > size ? Ending::kOverlong : Ending::kGood;
     }
 
     struct Arrival {
@@ -75,15 +71,14 @@ class Combiner {
 
     // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over
     // when the update needs one, or null.
-    OLAF_INLINE Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame,
-                               std::size_t length, Buffer *own) {
+    OLAF_INLINE Arrival Arrive(std::int64_t now, const std::uint8_t *shim, std::size_t length, Buffer *own) {
         Held &update = timed.queue.Arriving();
         Count(OLAF_REGISTER_IN_UPDATES);
-        if (const auto fault = Read(user, frame, length, &update)) {
+        if (const auto fault = Read(shim, length, &update)) {
             Count(fault);
             return {false, false, false};
         }
-        if (const Ending ending = EndingOf(user, length); ending != Ending::kGood) {
+        if (const Ending ending = EndingOf(olaf_shim_size(shim), length); ending != Ending::kGood) {
             Count(CounterOf(ending));
             return {false, false, false};
         }
@@ -92,14 +87,14 @@ class Combiner {
         update.bytes = own ? own : buffers.Take();
         std::uint32_t displaced;
         const Disposition what = timed.Decide(now, update, &displaced);
-        return {Keep(what, update, old, displaced, frame, own == nullptr), true,
+        return {Keep(what, update, old, displaced, shim, own == nullptr), true,
                 what == Disposition::kAppended};
     }
 
     // The same in steps, told from outside when each happens: the laboratory compares them with the
     // Verilog's.
-    void Decide(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length, std::size_t closing) {
-        fault_ = Read(user, frame, length, &arriving_);
+    void Decide(const std::uint8_t *shim, std::size_t length, std::size_t closing) {
+        fault_ = Read(shim, length, &arriving_);
         torn_ = !fault_ && length < OLAF_GRADIENTS_AT;
         if (fault_ || torn_) return;
         arriving_.bytes = buffers.Take();
@@ -107,7 +102,7 @@ class Combiner {
     }
     // Whether the update that arrives is added to another.
     bool adds() const { return !fault_ && !torn_ && decided_ == Disposition::kMerged; }
-    void Settle(std::int64_t now, const std::uint8_t *frame, Ending ending) {
+    void Settle(std::int64_t now, const std::uint8_t *shim, Ending ending) {
         Count(OLAF_REGISTER_IN_UPDATES);
         if (fault_ || torn_) {
             Count(fault_ ? fault_ : CounterOf(ending));
@@ -126,15 +121,16 @@ class Combiner {
         const Old old = OldOf(timed.queue.Joined(), arriving_);
         std::uint32_t displaced;
         timed.queue.Settle(&displaced);
-        Keep(decided_, arriving_, old, displaced, frame, true);
+        Keep(decided_, arriving_, old, displaced, shim, true);
     }
 
     // An ACK passes: what its header says of the weights' version is learnt.
-    void Acknowledge(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length) {
-        if (user.index >= geometry_.indices || length < OLAF_GRADIENTS_AT) return;
+    void Acknowledge(const std::uint8_t *shim, std::size_t length) {
+        const std::uint32_t index = olaf_shim_index(shim);
+        if (index >= geometry_.indices || length < OLAF_GRADIENTS_AT) return;
         olaf_header header;
-        olaf_header_read(&header, frame + OLAF_HEADER_AT);
-        timed.queue.Acknowledged(user.index, header.weights_version);
+        olaf_header_read(&header, shim + OLAF_SHIM_BYTES + OLAF_HEADER_AT);
+        timed.queue.Acknowledged(index, header.weights_version);
     }
 
     // Fewer slots than the geometry has, from now on.
@@ -149,7 +145,7 @@ class Combiner {
         std::size_t taken = 0;
         timed.TakeOver(&from->timed, first, last, now, [&](Held *update) {
             Buffer *own = buffers.Take();
-            own->Copy(update->bytes->frame(), update->size);
+            own->Copy(update->bytes->frame(), OLAF_SHIM_BYTES + update->size);
             from->buffers.Give(std::exchange(update->bytes, own));
             ++taken;
         });
@@ -168,9 +164,9 @@ class Combiner {
     }
 
     // The headers of what leaves, as they leave.
-    static void Finish(const Held &update, olaf_tuser *user) {
+    static void Finish(const Held &update) {
+        std::uint8_t *shim = update.bytes->frame(), *frame = shim + OLAF_SHIM_BYTES;
         if (update.patched || update.result) {
-            std::uint8_t *frame = update.bytes->frame();
             olaf_header header;
             olaf_header_read(&header, frame + OLAF_HEADER_AT);
             header.flags = (header.flags & ~OLAF_FLAG_SUMMED) | OLAF_FLAG_AGGREGATED |
@@ -183,18 +179,17 @@ class Combiner {
             // The payload differs, so its UDP checksum must not be checked any more.
             frame[OLAF_UDP_CHECKSUM_AT] = frame[OLAF_UDP_CHECKSUM_AT + 1] = 0;
         }
-        *user = update.user;
-        user->kind = update.result ? OLAF_KIND_RESULT : OLAF_KIND_UPDATE;
+        olaf_shim_set_kind(shim, update.result ? OLAF_KIND_RESULT : OLAF_KIND_UPDATE);
     }
 
     // The queue's status in what leaves.
-    void Status(std::int64_t now, std::size_t occupancy, olaf_tuser *user) {
+    void Status(std::int64_t now, std::size_t occupancy, std::uint8_t *shim) {
         const std::size_t active = activity.Active(now);
-        user->occupancy = static_cast<std::uint32_t>(occupancy);
-        user->active_clusters = static_cast<std::uint16_t>(active);
-        user->slots = static_cast<std::uint16_t>(slots_);
-        user->status_flags =
-            (occupancy >= slots_ ? OLAF_STATUS_FULL : 0) | (active > slots_ ? OLAF_STATUS_CONGESTED : 0);
+        olaf_shim_set_occupancy(shim, static_cast<std::uint32_t>(occupancy));
+        olaf_shim_set_active_clusters(shim, static_cast<std::uint16_t>(active));
+        olaf_shim_set_slots(shim, static_cast<std::uint16_t>(slots_));
+        olaf_shim_set_status_flags(shim, (occupancy >= slots_ ? OLAF_STATUS_FULL : 0) |
+                                             (active > slots_ ? OLAF_STATUS_CONGESTED : 0));
     }
 
     void Count(std::uint32_t counter, std::uint64_t by = 1) { At(counter) += by; }
@@ -202,6 +197,7 @@ class Combiner {
 
   private:
     static constexpr std::int64_t kMergeCycles = 3;  // of a beat to the adders and behind them
+    static constexpr std::size_t kGradientsAt = OLAF_SHIM_BYTES + OLAF_GRADIENTS_AT;
 
     // What an update is combined with, before it is.
     struct Old {
@@ -218,7 +214,7 @@ class Combiner {
 
   public:
     Buffers buffers;
-    TimedQueue<Held> timed;
+    TimedQueue<Held, 1> timed;
     Activity activity;
     std::array<std::uint64_t, OLAF_COUNTERS> counters{};
 
@@ -234,31 +230,34 @@ class Combiner {
     }
 
     // The counter of what is wrong with its headers, or 0.
-    std::uint32_t Read(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
-                       Held *update) const {
+    std::uint32_t Read(const std::uint8_t *shim, std::size_t length, Held *update) const {
+        const std::uint8_t *frame = shim + OLAF_SHIM_BYTES;
+        const std::uint32_t size = olaf_shim_size(shim), index = olaf_shim_index(shim);
         if (length < OLAF_GRADIENTS_AT)  // its headers are not whole
-            return user.size < OLAF_GRADIENTS_AT ? OLAF_REGISTER_DROPPED_LENGTH : 0;
+            return size < OLAF_GRADIENTS_AT ? OLAF_REGISTER_DROPPED_LENGTH : 0;
         olaf_header header;
         olaf_header_read(&header, frame + OLAF_HEADER_AT);
-        if (header.version != OLAF_VERSION || header.frame_type != OLAF_TYPE_UPDATE || header.count == 0)
+        // As one number: compilers compare two of these fields in memory, where what was just written stalls
+        // it.
+        if ((header.version ^ OLAF_VERSION) | (header.frame_type ^ OLAF_TYPE_UPDATE) | !header.count)
             return OLAF_REGISTER_DROPPED_HEADER;
         const std::uint32_t udp = frame[OLAF_UDP_LENGTH_AT] << 8 | frame[OLAF_UDP_LENGTH_AT + 1];
-        if (user.size < OLAF_GRADIENTS_AT || user.size != OLAF_UDP_AT + udp || user.size % 4)
+        if (size < OLAF_GRADIENTS_AT || size != OLAF_UDP_AT + udp || size % 4)
             return OLAF_REGISTER_DROPPED_LENGTH;
-        if (user.size > geometry_.beats * OLAF_BEAT_BYTES) return OLAF_REGISTER_DROPPED_OVERSIZE;
-        if (user.index >= geometry_.indices) return OLAF_REGISTER_DROPPED_INDEX;
+        if (size > geometry_.beats * OLAF_BEAT_BYTES) return OLAF_REGISTER_DROPPED_OVERSIZE;
+        if (index >= geometry_.indices) return OLAF_REGISTER_DROPPED_INDEX;
         *update = {header.gen_time,
-                   user.index,
-                   user.worker,
+                   index,
+                   olaf_shim_worker(shim),
                    header.seq,
                    header.reward,
-                   user.size,
+                   size,
                    header.count,
                    {header.weights_version, (header.flags & OLAF_FLAG_SUMMED) != 0},
                    static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
-                   timed.queue.Sums(user.index),
+                   olaf_shim_member(shim),
+                   timed.queue.Sums(index),
                    false,
-                   user,
                    nullptr};
         return 0;
     }
@@ -266,7 +265,7 @@ class Combiner {
     // Its bytes, and what they displace. Whether update.bytes was kept; else it is given back if it is
     // `ours`.
     bool Keep(Disposition what, const Held &update, const Old &old, std::uint32_t displaced,
-              const std::uint8_t *frame, bool ours) {
+              const std::uint8_t *shim, bool ours) {
         static constexpr std::uint32_t kCounters[] = {
             OLAF_REGISTER_APPENDED,           OLAF_REGISTER_MERGED,
             OLAF_REGISTER_REPLACED_WORKER,    OLAF_REGISTER_REPLACED_REWARD,
@@ -280,10 +279,9 @@ class Combiner {
         Count(kCounters[static_cast<std::size_t>(what)]);
         const std::uint32_t shift = timed.queue.shift();
         if (shift && what != Disposition::kDroppedStale) {
-            if (ours) update.bytes->Copy(frame, update.size);
-            frame = update.bytes->frame();
-            ScaleLanes(update.bytes->frame() + OLAF_GRADIENTS_AT, (update.size - OLAF_GRADIENTS_AT) / 4,
-                       shift);
+            if (ours) update.bytes->Copy(shim, OLAF_SHIM_BYTES + update.size);
+            shim = update.bytes->frame();
+            ScaleLanes(update.bytes->frame() + kGradientsAt, (update.size - OLAF_GRADIENTS_AT) / 4, shift);
         }
         switch (what) {
             case Disposition::kReplacedWorker:
@@ -292,13 +290,12 @@ class Combiner {
             case Disposition::kAppended:
                 if (timed.queue.after_locked() && what == Disposition::kAppended)
                     Count(OLAF_REGISTER_LOCKED_APPENDS);
-                if (ours && !shift) update.bytes->Copy(frame, update.size);
+                if (ours && !shift) update.bytes->Copy(shim, OLAF_SHIM_BYTES + update.size);
                 return true;
             case Disposition::kMerged: {
                 std::uint8_t *sum = old.bytes->frame();
-                if (old.newer) std::memcpy(sum, frame, OLAF_GRADIENTS_AT);
-                AddLanes(sum + OLAF_GRADIENTS_AT, frame + OLAF_GRADIENTS_AT,
-                         (update.size - OLAF_GRADIENTS_AT) / 4);
+                if (old.newer) std::memcpy(sum, shim, kGradientsAt);
+                AddLanes(sum + kGradientsAt, shim + kGradientsAt, (update.size - OLAF_GRADIENTS_AT) / 4);
                 if (displaced) Count(OLAF_REGISTER_SATURATIONS);
                 break;
             }

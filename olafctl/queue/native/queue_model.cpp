@@ -32,8 +32,7 @@ constexpr int answer_cycles = 1000;       // within which the register port must
 constexpr size_t most_spare = 256;        // frames whose memory is kept
 
 struct Frame {
-    olaf_tuser user;
-    std::vector<uint8_t> bytes;
+    std::vector<uint8_t> bytes;   // the shim, then the frame
     uint64_t first, last;         // cycles; of a frame still to come, `first` is the earliest
     std::vector<uint64_t> keeps;  // tkeep of each beat; none: all bytes are valid
 };
@@ -64,11 +63,10 @@ struct olaf_queue {
 
     std::vector<Frame> spare;
     std::deque<Frame> source;
-    size_t at = 0;  // the beat of source.front() to present next
+    size_t at = OLAF_SHIM_BYTES;  // the byte of source.front() from which its next beat is presented
     bool presented = false;
     bool within = false;  // a frame is leaving
     std::vector<uint8_t> leaving;
-    olaf_tuser leaving_user{};
     uint64_t leaving_first = 0;
     std::deque<Frame> done;
     Frame taken{};
@@ -90,7 +88,7 @@ struct olaf_queue {
     void reset(bool clear) {
         enter();
         source.clear();
-        at = 0;
+        at = OLAF_SHIM_BYTES;
         presented = false;
         within = false;
         leaving.clear();
@@ -164,11 +162,11 @@ struct olaf_queue {
         uint64_t keep = count == beat_bytes ? whole : (uint64_t(1) << count) - 1;
         if (count < beat_bytes) std::memset(&top->s_axis_tdata[0], 0, beat_bytes);
         std::memcpy(&top->s_axis_tdata[0], frame.bytes.data() + at, count);
-        top->s_axis_tkeep = frame.keeps.empty() ? keep : frame.keeps[at / beat_bytes];
+        top->s_axis_tkeep = frame.keeps.empty() ? keep : frame.keeps[(at - OLAF_SHIM_BYTES) / beat_bytes];
         top->s_axis_tlast = at + count == frame.bytes.size();
-        if (at == 0) {
+        if (at == OLAF_SHIM_BYTES) {
             uint32_t words[OLAF_TUSER_WORDS];
-            olaf_tuser_pack(&frame.user, words);
+            olaf_tuser_pack(frame.bytes.data(), words);
             std::memcpy(&top->s_axis_tuser[0], words, sizeof words);
         }
         top->s_axis_tvalid = 1;
@@ -179,9 +177,9 @@ struct olaf_queue {
         if (!within) {
             uint32_t words[OLAF_TUSER_WORDS];
             std::memcpy(words, &top->m_axis_tuser[0], sizeof words);
-            olaf_tuser_unpack(&leaving_user, words);
             leaving_first = cycle;
             leaving.resize(OLAF_SHIM_BYTES);
+            olaf_tuser_unpack(leaving.data(), words);
         }
         const uint8_t *data = reinterpret_cast<const uint8_t *>(&top->m_axis_tdata[0]);
         if (top->m_axis_tkeep == whole)
@@ -192,7 +190,6 @@ struct olaf_queue {
         within = !top->m_axis_tlast;
         if (top->m_axis_tlast) {
             Frame &left = done.emplace_back(fresh());
-            left.user = leaving_user;
             left.first = leaving_first;
             left.last = cycle;
             left.bytes.swap(leaving);
@@ -224,7 +221,7 @@ struct olaf_queue {
             if (at >= source.front().bytes.size()) {
                 reuse(std::move(source.front()));
                 source.pop_front();
-                at = 0;
+                at = OLAF_SHIM_BYTES;
             }
         }
         if (top->m_axis_tvalid && top->m_axis_tready) collect();
@@ -323,19 +320,17 @@ extern "C" {
 olaf_queue *olaf_queue_new(void) { return new olaf_queue; }
 void olaf_queue_free(olaf_queue *queue) { delete queue; }
 
-void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
-                      uint64_t cycle) {
-    if (length == 0) return;
+void olaf_queue_offer(olaf_queue *queue, const uint8_t *frame, size_t length, uint64_t cycle) {
+    if (length <= OLAF_SHIM_BYTES) return;
     Frame &offered = queue->source.emplace_back(queue->fresh());
-    offered.user = *user;
     offered.first = cycle;
     offered.bytes.assign(frame, frame + length);
 }
 
-void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data,
-                            const uint64_t *keeps, size_t beats, uint64_t cycle) {
-    if (beats > 0)
-        queue->source.push_back({*user, {data, data + beats * beat_bytes}, cycle, 0, {keeps, keeps + beats}});
+void olaf_queue_offer_beats(olaf_queue *queue, const uint8_t *frame, const uint64_t *keeps, size_t beats,
+                            uint64_t cycle) {
+    const uint8_t *end = frame + OLAF_SHIM_BYTES + beats * beat_bytes;
+    if (beats > 0) queue->source.push_back({{frame, end}, cycle, 0, {keeps, keeps + beats}});
 }
 
 void olaf_queue_reset(olaf_queue *queue, int clear) { queue->reset(clear); }
@@ -358,17 +353,15 @@ uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) { return queu
 
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
 
-size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, uint8_t **frame, uint64_t *first,
-                       uint64_t *last) {
+size_t olaf_queue_take(olaf_queue *queue, const uint8_t **frame, uint64_t *first, uint64_t *last) {
     if (queue->done.empty()) return 0;
     queue->reuse(std::move(queue->taken));
     queue->taken = std::move(queue->done.front());
     queue->done.pop_front();
-    *user = queue->taken.user;
-    *frame = queue->taken.bytes.data() + OLAF_SHIM_BYTES;
+    *frame = queue->taken.bytes.data();
     *first = queue->taken.first;
     *last = queue->taken.last;
-    return queue->taken.bytes.size() - OLAF_SHIM_BYTES;
+    return queue->taken.bytes.size();
 }
 
 int olaf_queue_access(olaf_queue *queue, int write, uint32_t offset, uint32_t *value, uint32_t strobe) {

@@ -1,5 +1,5 @@
-// OlafQueue, Verilated, as a model that other native code clocks: frames and tuser in, frames and
-// tuser out, one call a span of cycles. One cycle is 4 ns (250 MHz).
+// OlafQueue, Verilated, as a model that other native code clocks: frames in and frames out, each with its
+// shim in front, one call a span of cycles. One cycle is 4 ns (250 MHz).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ void olaf_queue_free(olaf_queue *);
 
 // Append a frame to the source in front of the queue; its first beat is presented at `cycle` or as
 // soon after as the frames before it and the queue's tready allow.
-void olaf_queue_offer(olaf_queue *, const olaf_tuser *, const uint8_t *frame, size_t length, uint64_t cycle);
+void olaf_queue_offer(olaf_queue *, const uint8_t *frame, size_t length, uint64_t cycle);
 
 // Clock up to and excluding `cycle`; spans in which nothing can change may be skipped, not simulated,
 // but time (rate limiter, activity window) advances all the same.
@@ -36,9 +36,8 @@ uint64_t olaf_queue_quiet(const olaf_queue *, uint64_t cycle);
 uint64_t olaf_queue_cycle(const olaf_queue *);
 
 // The next frame that left completely: returns its length, or 0 when there is none. `first` and `last`
-// are the cycles of its first and last beat. The pointers stay valid until the next call; the
-// OLAF_SHIM_BYTES in front of the frame are the caller's to write.
-size_t olaf_queue_take(olaf_queue *, olaf_tuser *, uint8_t **frame, uint64_t *first, uint64_t *last);
+// are the cycles of its first and last beat. The pointer stays valid until the next call.
+size_t olaf_queue_take(olaf_queue *, const uint8_t **frame, uint64_t *first, uint64_t *last);
 
 // AXI4-Lite accesses through the real register port; each takes a few cycles of model time.
 uint32_t olaf_queue_read(olaf_queue *, uint32_t offset);

@@ -28,9 +28,9 @@ enum olaf_queue_event {
 // then on the register port's master waits at random too.
 void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume);
 
-// Like olaf_queue_offer, but of whole beats with the tkeep of each, holes and all.
-void olaf_queue_offer_beats(olaf_queue *, const olaf_tuser *, const uint8_t *data, const uint64_t *keeps,
-                            size_t beats, uint64_t cycle);
+// Like olaf_queue_offer, but behind the shim are whole beats with the tkeep of each, holes and all.
+void olaf_queue_offer_beats(olaf_queue *, const uint8_t *frame, const uint64_t *keeps, size_t beats,
+                            uint64_t cycle);
 
 // One access of the register port: the AXI response, or -1 when there is none within 1000 cycles. `value` is
 // what is written, with the byte enables `strobe`, or what was read.

@@ -67,6 +67,7 @@ template <typename Update> class BasicQueue {
     // At most `quota` slots hold sums of rounds that are not complete, of up to `members` members.
     BasicQueue(std::size_t slots, std::size_t indices, std::size_t quota, std::uint32_t members = 32)
         : line_(slots),
+          places_(slots),
           slots_(slots),
           waiting_(indices, kNone),
           settings_(indices),
@@ -94,7 +95,7 @@ template <typename Update> class BasicQueue {
     const Newest &NewestOf(std::uint32_t index) const { return newest_[index]; }
 
     // An ACK of the index passes, with weights of this version.
-    void Acknowledged(std::uint32_t index, std::uint16_t version) { newest_.at(index).Acknowledged(version); }
+    void Acknowledged(std::uint32_t index, std::uint16_t version) { newest_[index].Acknowledged(version); }
 
     // Of the update decided last: whether the staleness rule weighs it, and by 2 to minus how much.
     bool weighs() const { return weighs_; }
@@ -144,7 +145,7 @@ template <typename Update> class BasicQueue {
     // What an update that arrives will become; until it is settled or given up no other one is decided.
     // `closing` slots become free at this very instant, too late for it.
     Disposition Decide(const Update &update, std::size_t closing) {
-        const Setting &setting = settings_.at(update.index);
+        const Setting &setting = settings_[update.index];
         sums_ = Sums(update.index);
         if (&update != &arriving_.update) arriving_.update = update;
         arriving_.reward = Reward(update.reward, setting.threshold);
@@ -427,6 +428,7 @@ template <typename Update> class BasicQueue {
         if (occupancy() < line_.size()) return;
         const std::size_t before = line_.size();
         line_.resize(2 * before);
+        places_ = line_.size();
         for (std::size_t place = 0; place < first_ && first_ + held_ > before; ++place) {
             line_[before + place] = line_[place];
             const std::uint32_t index = line_[place].update.index;
@@ -434,7 +436,7 @@ template <typename Update> class BasicQueue {
         }
     }
 
-    std::size_t Wrap(std::size_t place) const { return place >= line_.size() ? place - line_.size() : place; }
+    std::size_t Wrap(std::size_t place) const { return place >= places_ ? place - places_ : place; }
 
     // The newest constituent gives the frame its header, the best its reward; what is merged is never
     // replaced by its worker again.
@@ -451,6 +453,7 @@ template <typename Update> class BasicQueue {
     }
 
     std::vector<Entry> line_;  // a ring: departures are in the order of appends
+    std::size_t places_;       // in it
     std::size_t slots_;
     std::vector<std::size_t> waiting_;  // by index: the place of its update that can still be combined with
     std::vector<Setting> settings_;

@@ -1,10 +1,14 @@
-// What a queue in C++ does as one of several, each with indices of its own. The Verilated one has none of it.
+// What a queue in C++ does beyond the Verilated one: it keeps frames where they were made, and is one of
+// several, each with indices of its own.
 #pragma once
 #include "queue_model.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// Memory, of `*length` bytes, for the next frame that is offered: that is not copied. The same until then.
+uint8_t *olaf_queue_room(olaf_queue *, size_t *length);
 
 // It fills so many slots by itself, at most as many as its geometry has.
 void olaf_queue_limit(olaf_queue *, uint32_t slots);

@@ -29,8 +29,6 @@ constexpr size_t kMostSettled = 256;
 // Longer than an update's last beat is under way, or a status is.
 constexpr int64_t kRest = OLAF_BEATS + 64;
 
-static_assert(Buffer::kHeadroom >= OLAF_SHIM_BYTES);
-
 const olaf::Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS,
                                          OLAF_ADDER_LATENCY};
 
@@ -40,9 +38,8 @@ int64_t beats(size_t length) { return olaf::Beats(length); }
 
 struct olaf_queue {
     struct Frame {
-        olaf_tuser user;
-        Buffer *bytes;
-        size_t length;
+        Buffer *bytes;            // its shim in front
+        size_t length;            // without it
         int64_t first, last;      // cycles; of a frame still to come, inside: when it comes and is decided
         bool update = false;      // from the queue
         int64_t status = kNever;  // when its status is taken
@@ -66,7 +63,8 @@ struct olaf_queue {
     bool updates_turn = false;    // where both wait
     bool decision_known = false;  // of the first of the source
     Buffer *taken = nullptr;
-    size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
+    Buffer *room = nullptr;  // for the next frame
+    size_t unmarked = 0;     // at the end of `done`: their status is not taken yet
     olaf::Fifo<Settled> settled;
     olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;
@@ -86,10 +84,12 @@ struct olaf_queue {
     // When the first frame of the source is decided.
     int64_t decided() {
         Frame &frame = source.front();
-        if (!decision_known) frame.last = decided(frame.user.kind, frame.first, frame.length);
+        if (!decision_known) frame.last = decided(kind_of(frame), frame.first, frame.length);
         decision_known = true;
         return frame.last;
     }
+
+    static unsigned kind_of(const Frame &frame) { return olaf_shim_kind(frame.bytes->frame()); }
 
     int64_t decided(unsigned kind, int64_t comes, size_t length) {
         const int64_t first = std::max(comes, now + kBypassLead);
@@ -124,7 +124,7 @@ struct olaf_queue {
             if (first >= uint64_t(end)) return;
             const auto time = int64_t(first);
             now = std::max(now, time);
-            if (next.arrival == first && source.front().user.kind != OLAF_KIND_UPDATE)
+            if (next.arrival == first && kind_of(source.front()) != OLAF_KIND_UPDATE)
                 arrive(time);
             else if (next.update == first)
                 send(time);
@@ -144,7 +144,7 @@ struct olaf_queue {
 
     void mark(Frame *frame) {
         tell(frame->status);
-        combiner.Status(frame->status, size_t(told_occupancy), &frame->user);
+        combiner.Status(frame->status, size_t(told_occupancy), frame->bytes->frame());
         --unmarked;
     }
 
@@ -164,7 +164,7 @@ struct olaf_queue {
         const int64_t last = combiner.timed.Sent() - kBypassLead - 1;
         const int64_t length = beats(update.size);
         Frame &frame = done.push();
-        olaf::Combiner::Finish(update, &frame.user);
+        olaf::Combiner::Finish(update);
         frame.bytes = update.bytes;
         frame.length = update.size;
         frame.first = last + 1 - length;
@@ -195,47 +195,59 @@ struct olaf_queue {
         const Frame frame = source.front();
         source.pop_front();
         decision_known = false;
-        if (!arrive(time, frame.user, frame.bytes->frame(), frame.length, frame.bytes))
+        if (!arrive(time, frame.bytes->frame(), frame.length, frame.bytes))
             combiner.buffers.Give(frame.bytes);
     }
 
-    // Whether `own`, if it is not null, was kept.
-    bool arrive(int64_t time, const olaf_tuser &user, const uint8_t *frame, size_t length, Buffer *own) {
-        if (settled.size() == kMostSettled) mark(time);
+    // A frame of `length` bytes behind its shim. Whether `own`, if it is not null, was kept.
+    OLAF_INLINE bool arrive(int64_t time, const uint8_t *shim, size_t length, Buffer *own) {
+        if (olaf_shim_kind(shim) == OLAF_KIND_UPDATE) return arrive_update(time, shim, length, own);
         combiner.Count(OLAF_REGISTER_INPUT_BEATS, uint64_t(beats(length)));
-        if (user.kind == OLAF_KIND_UPDATE) {
-            const auto arrival = combiner.Arrive(time, user, frame, length, own);
-            const int64_t over = time + std::max(beats(length), olaf::kLeastInputCycles);
-            if (arrival.known) settled.push_back({over + kSettled, user.index, arrival.appended});
-            return arrival.kept;
-        }
         combiner.Count(OLAF_REGISTER_IN_BYPASS);
-        const int64_t wanted = std::max<int64_t>(beats(user.size), 1);
+        const int64_t wanted = std::max<int64_t>(beats(olaf_shim_size(shim)), 1);
         if (std::max(wanted, beats(length)) > kBypassBeats - bypass_beats) {
             combiner.Count(OLAF_REGISTER_DROPPED_BYPASS);
             return false;
         }
-        if (user.kind == OLAF_KIND_ACK) combiner.Acknowledge(user, frame, length);
+        if (olaf_shim_kind(shim) == OLAF_KIND_ACK) combiner.Acknowledge(shim, length);
         Buffer *bytes = own ? own : combiner.buffers.Take();
-        if (!own) bytes->Copy(frame, length);
-        bypass.push_back({user, bytes, length, time, 0});
+        if (!own) bytes->Copy(shim, OLAF_SHIM_BYTES + length);
+        bypass.push_back({bytes, length, time, 0});
         bypass_beats += beats(length);
         ++registers.other_frames;
         return true;
     }
 
-    void offer(const olaf_tuser &user, const uint8_t *frame, size_t length, int64_t cycle) {
+    __attribute__((noinline)) bool arrive_update(int64_t time, const uint8_t *shim, size_t length,
+                                                 Buffer *own) {
+        if (settled.size() == kMostSettled) mark(time);
+        combiner.Count(OLAF_REGISTER_INPUT_BEATS, uint64_t(beats(length)));
+        const auto arrival = combiner.Arrive(time, shim, length, own);
+        const int64_t over = time + std::max(beats(length), olaf::kLeastInputCycles);
+        if (arrival.known) settled.push_back({over + kSettled, olaf_shim_index(shim), arrival.appended});
+        return arrival.kept;
+    }
+
+    void offer(const uint8_t *shim, size_t length, int64_t cycle) {
+        Buffer *own = room && shim == room->frame() ? room : nullptr;
         if (!source.empty() || cycle > now) {
-            Buffer *bytes = combiner.buffers.Take();
-            bytes->Copy(frame, length);
-            source.push_back({user, bytes, length, cycle + kBypassLead, 0});
+            Buffer *bytes = own ? std::exchange(room, nullptr) : combiner.buffers.Take();
+            if (!own) bytes->Copy(shim, OLAF_SHIM_BYTES + length);
+            source.push_back({bytes, length, cycle + kBypassLead, 0});
             return;
         }
-        const int64_t time = decided(user.kind, cycle + kBypassLead, length);
-        happen_before(user.kind == OLAF_KIND_UPDATE ? time + 1 : time);
+        const unsigned kind = olaf_shim_kind(shim);
+        const int64_t time = decided(kind, cycle + kBypassLead, length);
+        happen_before(kind == OLAF_KIND_UPDATE ? time + 1 : time);
         now = std::max(now, time);
         combiner.timed.Release(time);
-        arrive(time, user, frame, length, nullptr);
+        if (arrive(time, shim, length, own) && own) room = nullptr;
+    }
+
+    uint8_t *make_room(size_t *length) {
+        if (!room) room = combiner.buffers.Take();
+        *length = OLAF_SHIM_BYTES + OLAF_BEATS * OLAF_BEAT_BYTES;
+        return room->Room(*length);
     }
 
     bool waiting() { return due().first() < uint64_t(kNever) || (!done.empty() && done.back().last >= now); }
@@ -295,7 +307,7 @@ struct olaf_queue {
         begins = from.begins = kNever;
     }
 
-    size_t take(olaf_tuser *user, uint8_t **frame, uint64_t *first, uint64_t *last) {
+    size_t take(const uint8_t **frame, uint64_t *first, uint64_t *last) {
         if (taken) combiner.buffers.Give(std::exchange(taken, nullptr));
         if (done.empty() || done.front().last >= now) return 0;
         Frame &left = done.front();
@@ -308,11 +320,10 @@ struct olaf_queue {
             --registers.other_frames;
         }
         taken = left.bytes;
-        *user = left.user;
         *frame = taken->frame();
         *first = uint64_t(left.first);
         *last = uint64_t(left.last);
-        return left.length;
+        return OLAF_SHIM_BYTES + left.length;
     }
 };
 
@@ -321,10 +332,11 @@ extern "C" {
 olaf_queue *olaf_queue_new(void) { return new olaf_queue; }
 void olaf_queue_free(olaf_queue *queue) { delete queue; }
 
-void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
-                      uint64_t cycle) {
-    if (length > 0) queue->offer(*user, frame, length, int64_t(cycle));
+void olaf_queue_offer(olaf_queue *queue, const uint8_t *frame, size_t length, uint64_t cycle) {
+    if (length > OLAF_SHIM_BYTES) queue->offer(frame, length - OLAF_SHIM_BYTES, int64_t(cycle));
 }
+
+uint8_t *olaf_queue_room(olaf_queue *queue, size_t *length) { return queue->make_room(length); }
 
 void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(int64_t(cycle)); }
 
@@ -341,9 +353,8 @@ uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) {
 
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return uint64_t(queue->now); }
 
-size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, uint8_t **frame, uint64_t *first,
-                       uint64_t *last) {
-    return queue->take(user, frame, first, last);
+size_t olaf_queue_take(olaf_queue *queue, const uint8_t **frame, uint64_t *first, uint64_t *last) {
+    return queue->take(frame, first, last);
 }
 
 uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) { return queue->registers.Read(offset); }

@@ -28,7 +28,8 @@ inline std::int64_t Beats(std::uint64_t size) { return (size + kBeatBytes - 1) /
 
 // What comes within a cycle is taken as if it came at the cycle's beginning. All times but those of `Sent`
 // are kPipelineCycles earlier or less than in the Verilog: nothing outside sees them.
-template <typename Update> class TimedQueue {
+// `kCycle`: the clock's period where it is known when compiled, else 0.
+template <typename Update, std::int64_t kCycle = 0> class TimedQueue {
   public:
     struct Pace {
         std::int64_t cycle;
@@ -42,7 +43,7 @@ template <typename Update> class TimedQueue {
     // When an update that comes now is decided: the input takes one frame after the other.
     std::int64_t DecidedAt(std::int64_t now, std::int64_t size, std::int64_t least = kLeastInputCycles) {
         const std::int64_t decided = std::max(OnClock(now), input_free_);
-        input_free_ = decided + std::max(Beats(size), least) * pace_.cycle;
+        input_free_ = decided + std::max(Beats(size), least) * Cycle();
         return std::max(decided, now);
     }
 
@@ -58,7 +59,7 @@ template <typename Update> class TimedQueue {
             case Disposition::kAppended: {
                 const std::int64_t readable = Write(now, update, queue.weighs());
                 const bool alone = queue.SettingOf(update.index).mode == OLAF_MODE_FIFO;
-                ready_.push_back({now + pace_.cycle, readable, alone});
+                ready_.push_back({now + Cycle(), readable, alone});
                 if (!alone) readable_[update.index] = readable;
                 break;
             }
@@ -74,14 +75,14 @@ template <typename Update> class TimedQueue {
 
     // A sum joined the line by a command.
     void Released(std::int64_t now, std::uint32_t index) {
-        ready_.push_back({now + pace_.cycle, readable_[index], true});
+        ready_.push_back({now + Cycle(), readable_[index], true});
     }
 
     // When the head begins to leave; kNever when nothing is to leave or that is known already.
     std::int64_t Schedule(std::int64_t now) {
         if (scheduled_ || !queue.ready()) return kNever;
         scheduled_ = true;
-        const std::int64_t cycle = pace_.cycle;
+        const std::int64_t cycle = Cycle();
         std::int64_t begins = CycleOf(std::max({now, ready_.front().from, left_at_}) + cycle - 1);
         if (pace_.rate) begins = std::max(begins, debt_at_ + CyclesToPay());
         return begins * cycle;
@@ -98,13 +99,13 @@ template <typename Update> class TimedQueue {
         const std::int64_t readable =
             ready_.front().alone ? ready_.front().readable : readable_[update.index];
         ready_.pop_front();
-        left_at_ = std::max(now, readable) + Beats(update.size) * pace_.cycle;
+        left_at_ = std::max(now, readable) + Beats(update.size) * Cycle();
         Charge(now, update.size);
         return update;
     }
 
     // When what was just sent has left, to its last beat.
-    std::int64_t Sent() const { return left_at_ + kPipelineCycles * pace_.cycle; }
+    std::int64_t Sent() const { return left_at_ + kPipelineCycles * Cycle(); }
 
     // When the slot of what leaves becomes free; kNever when nothing leaves.
     std::int64_t left_at() const { return left_at_; }
@@ -121,7 +122,7 @@ template <typename Update> class TimedQueue {
     void SetRate(std::int64_t now, std::int64_t rate) {
         pace_.rate = rate;
         debt_ = 0;
-        debt_at_ = now / pace_.cycle;
+        debt_at_ = now / Cycle();
     }
 
     // See BasicQueue. `taken(update)` of each.
@@ -131,7 +132,7 @@ template <typename Update> class TimedQueue {
         queue.TakeOver(&from->queue, first, last, [&](Update *update, std::ptrdiff_t place) {
             if (place >= 0) {
                 gone[std::size_t(place)] = true;
-                ready_.push_back({now + pace_.cycle, kNever, from->ready_[std::size_t(place)].alone});
+                ready_.push_back({now + Cycle(), kNever, from->ready_[std::size_t(place)].alone});
             }
             taken(update);
         });
@@ -147,8 +148,9 @@ template <typename Update> class TimedQueue {
     BasicQueue<Update> queue;
 
   private:
-    std::int64_t OnClock(std::int64_t time) const { return CycleOf(time) * pace_.cycle; }
-    std::int64_t CycleOf(std::int64_t time) const { return pace_.cycle == 1 ? time : time / pace_.cycle; }
+    std::int64_t OnClock(std::int64_t time) const { return CycleOf(time) * Cycle(); }
+    std::int64_t Cycle() const { return kCycle ? kCycle : pace_.cycle; }
+    std::int64_t CycleOf(std::int64_t time) const { return time / Cycle(); }
 
     // A contribution always goes through the adders. A complete sum is in line when its last contribution has
     // arrived.
@@ -157,8 +159,7 @@ template <typename Update> class TimedQueue {
                         disposition == Disposition::kDroppedSuperseded;
         if (in) readable_[update.index] = Write(now, update, true);
         if (!queue.released()) return;
-        const std::int64_t arrived =
-            now + (std::max(Beats(update.size), kLeastInputCycles) - 2) * pace_.cycle;
+        const std::int64_t arrived = now + (std::max(Beats(update.size), kLeastInputCycles) - 2) * Cycle();
         ready_.push_back({arrived, readable_[update.index], true});
     }
 
@@ -169,8 +170,8 @@ template <typename Update> class TimedQueue {
         const bool rides = changed || now <= merging_until_;
         const std::int64_t through = pace_.merge_cycles;
         if (!rides) return kNever;
-        merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;
-        return now + through * pace_.cycle;
+        merging_until_ = now + (Beats(update.size) - 1 + through - 1) * Cycle();
+        return now + through * Cycle();
     }
 
     std::int64_t CyclesToPay() const { return debt_ > 0 ? (debt_ + pace_.rate - 1) / pace_.rate : 0; }
@@ -180,7 +181,7 @@ template <typename Update> class TimedQueue {
         if (!pace_.rate) return;
         debt_ -= CyclesToPay() * pace_.rate;
         debt_ += (size * 8 << kRateBits) - pace_.rate;
-        debt_at_ = now / pace_.cycle + 1;
+        debt_at_ = now / Cycle() + 1;
     }
 
     // Of an update in line that waits: from when on it may begin to leave, and when its first beat can be

@@ -7,94 +7,146 @@ enum { OLAF_SHIM_BYTES = 24, OLAF_TUSER_WORDS = 6 };
 enum olaf_kind { OLAF_KIND_BYPASS = 0, OLAF_KIND_UPDATE = 1, OLAF_KIND_ACK = 2, OLAF_KIND_RESULT = 3 };
 
 // What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
-typedef struct {
-    uint16_t size;  // frame length in bytes, without this header
-    uint16_t src;  // front port the frame came in by
-    uint16_t dst;  // front port it must leave by; 0 leaves it to the forwarding table
-    uint8_t kind;  // 0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT
-    uint16_t cluster;  // cluster number, which names its multicast group
-    uint16_t index;  // the cluster's first index + the frame's segment: what the queue combines by
-    uint8_t member;  // the worker's number in its cluster, from 0
-    uint32_t worker;  // worker id
-    uint32_t occupancy;  // written by the queue: as in the status header
-    uint16_t active_clusters;  // written by the queue
-    uint16_t slots;  // written by the queue
-    uint8_t status_flags;  // written by the queue
-} olaf_tuser;
+// The shim's fields, in network order.
 
-// The shim form, in network order.
-static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *__restrict bytes) {
-    bytes[0] = (uint8_t)(tuser->size >> 8);
-    bytes[1] = (uint8_t)(tuser->size >> 0);
-    bytes[2] = (uint8_t)(tuser->src >> 8);
-    bytes[3] = (uint8_t)(tuser->src >> 0);
-    bytes[4] = (uint8_t)(tuser->dst >> 8);
-    bytes[5] = (uint8_t)(tuser->dst >> 0);
-    bytes[6] = (uint8_t)(tuser->kind >> 0);
-    bytes[7] = (uint8_t)(tuser->cluster >> 8);
-    bytes[8] = (uint8_t)(tuser->cluster >> 0);
-    bytes[9] = (uint8_t)(tuser->index >> 8);
-    bytes[10] = (uint8_t)(tuser->index >> 0);
-    bytes[11] = (uint8_t)(tuser->member >> 0);
-    bytes[12] = (uint8_t)(tuser->worker >> 24);
-    bytes[13] = (uint8_t)(tuser->worker >> 16);
-    bytes[14] = (uint8_t)(tuser->worker >> 8);
-    bytes[15] = (uint8_t)(tuser->worker >> 0);
-    bytes[16] = (uint8_t)(tuser->occupancy >> 16);
-    bytes[17] = (uint8_t)(tuser->occupancy >> 8);
-    bytes[18] = (uint8_t)(tuser->occupancy >> 0);
-    bytes[19] = (uint8_t)(tuser->active_clusters >> 8);
-    bytes[20] = (uint8_t)(tuser->active_clusters >> 0);
-    bytes[21] = (uint8_t)(tuser->slots >> 8);
-    bytes[22] = (uint8_t)(tuser->slots >> 0);
-    bytes[23] = (uint8_t)(tuser->status_flags >> 0);
+// frame length in bytes, without this header
+static inline uint16_t olaf_shim_size(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[0] << 8 | (uint16_t)shim[1] << 0) << 0);
+}
+static inline void olaf_shim_set_size(uint8_t *shim, uint16_t value) {
+    shim[0] = (uint8_t)(value >> 8);
+    shim[1] = (uint8_t)(value >> 0);
 }
 
-static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {
-    tuser->size = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[0] << 8 | (uint16_t)bytes[1] << 0) << 0);
-    tuser->src = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[2] << 8 | (uint16_t)bytes[3] << 0) << 0);
-    tuser->dst = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[4] << 8 | (uint16_t)bytes[5] << 0) << 0);
-    tuser->kind = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[6] << 0) << 0);
-    tuser->cluster = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[7] << 8 | (uint16_t)bytes[8] << 0) << 0);
-    tuser->index = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[9] << 8 | (uint16_t)bytes[10] << 0) << 0);
-    tuser->member = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[11] << 0) << 0);
-    tuser->worker = (uint32_t)((uint64_t)(uint32_t)((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | (uint32_t)bytes[15] << 0) << 0);
-    tuser->occupancy = (uint32_t)((uint64_t)(uint16_t)((uint16_t)bytes[16] << 8 | (uint16_t)bytes[17] << 0) << 8 | (uint64_t)(uint8_t)((uint8_t)bytes[18] << 0) << 0);
-    tuser->active_clusters = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[19] << 8 | (uint16_t)bytes[20] << 0) << 0);
-    tuser->slots = (uint16_t)((uint64_t)(uint16_t)((uint16_t)bytes[21] << 8 | (uint16_t)bytes[22] << 0) << 0);
-    tuser->status_flags = (uint8_t)((uint64_t)(uint8_t)((uint8_t)bytes[23] << 0) << 0);
+// front port the frame came in by
+static inline uint16_t olaf_shim_src(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[2] << 8 | (uint16_t)shim[3] << 0) << 0);
+}
+static inline void olaf_shim_set_src(uint8_t *shim, uint16_t value) {
+    shim[2] = (uint8_t)(value >> 8);
+    shim[3] = (uint8_t)(value >> 0);
+}
+
+// front port it must leave by; 0 leaves it to the forwarding table
+static inline uint16_t olaf_shim_dst(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[4] << 8 | (uint16_t)shim[5] << 0) << 0);
+}
+static inline void olaf_shim_set_dst(uint8_t *shim, uint16_t value) {
+    shim[4] = (uint8_t)(value >> 8);
+    shim[5] = (uint8_t)(value >> 0);
+}
+
+// 0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT
+static inline uint8_t olaf_shim_kind(const uint8_t *shim) {
+    return (uint8_t)((uint64_t)(uint8_t)((uint8_t)shim[6] << 0) << 0);
+}
+static inline void olaf_shim_set_kind(uint8_t *shim, uint8_t value) {
+    shim[6] = (uint8_t)(value >> 0);
+}
+
+// cluster number, which names its multicast group
+static inline uint16_t olaf_shim_cluster(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[7] << 8 | (uint16_t)shim[8] << 0) << 0);
+}
+static inline void olaf_shim_set_cluster(uint8_t *shim, uint16_t value) {
+    shim[7] = (uint8_t)(value >> 8);
+    shim[8] = (uint8_t)(value >> 0);
+}
+
+// the cluster's first index + the frame's segment: what the queue combines by
+static inline uint16_t olaf_shim_index(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[9] << 8 | (uint16_t)shim[10] << 0) << 0);
+}
+static inline void olaf_shim_set_index(uint8_t *shim, uint16_t value) {
+    shim[9] = (uint8_t)(value >> 8);
+    shim[10] = (uint8_t)(value >> 0);
+}
+
+// the worker's number in its cluster, from 0
+static inline uint8_t olaf_shim_member(const uint8_t *shim) {
+    return (uint8_t)((uint64_t)(uint8_t)((uint8_t)shim[11] << 0) << 0);
+}
+static inline void olaf_shim_set_member(uint8_t *shim, uint8_t value) {
+    shim[11] = (uint8_t)(value >> 0);
+}
+
+// worker id
+static inline uint32_t olaf_shim_worker(const uint8_t *shim) {
+    return (uint32_t)((uint64_t)(uint32_t)((uint32_t)shim[12] << 24 | (uint32_t)shim[13] << 16 | (uint32_t)shim[14] << 8 | (uint32_t)shim[15] << 0) << 0);
+}
+static inline void olaf_shim_set_worker(uint8_t *shim, uint32_t value) {
+    shim[12] = (uint8_t)(value >> 24);
+    shim[13] = (uint8_t)(value >> 16);
+    shim[14] = (uint8_t)(value >> 8);
+    shim[15] = (uint8_t)(value >> 0);
+}
+
+// written by the queue: as in the status header
+static inline uint32_t olaf_shim_occupancy(const uint8_t *shim) {
+    return (uint32_t)((uint64_t)(uint16_t)((uint16_t)shim[16] << 8 | (uint16_t)shim[17] << 0) << 8 | (uint64_t)(uint8_t)((uint8_t)shim[18] << 0) << 0);
+}
+static inline void olaf_shim_set_occupancy(uint8_t *shim, uint32_t value) {
+    shim[16] = (uint8_t)(value >> 16);
+    shim[17] = (uint8_t)(value >> 8);
+    shim[18] = (uint8_t)(value >> 0);
+}
+
+// written by the queue
+static inline uint16_t olaf_shim_active_clusters(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[19] << 8 | (uint16_t)shim[20] << 0) << 0);
+}
+static inline void olaf_shim_set_active_clusters(uint8_t *shim, uint16_t value) {
+    shim[19] = (uint8_t)(value >> 8);
+    shim[20] = (uint8_t)(value >> 0);
+}
+
+// written by the queue
+static inline uint16_t olaf_shim_slots(const uint8_t *shim) {
+    return (uint16_t)((uint64_t)(uint16_t)((uint16_t)shim[21] << 8 | (uint16_t)shim[22] << 0) << 0);
+}
+static inline void olaf_shim_set_slots(uint8_t *shim, uint16_t value) {
+    shim[21] = (uint8_t)(value >> 8);
+    shim[22] = (uint8_t)(value >> 0);
+}
+
+// written by the queue
+static inline uint8_t olaf_shim_status_flags(const uint8_t *shim) {
+    return (uint8_t)((uint64_t)(uint8_t)((uint8_t)shim[23] << 0) << 0);
+}
+static inline void olaf_shim_set_status_flags(uint8_t *shim, uint8_t value) {
+    shim[23] = (uint8_t)(value >> 0);
 }
 
 // The AXI4-Stream form: the first field in the lowest bits, words of 32 bits, the lowest first.
-static inline void olaf_tuser_pack(const olaf_tuser *tuser, uint32_t *words) {
+static inline void olaf_tuser_pack(const uint8_t *shim, uint32_t *words) {
     for (int word = 0; word < OLAF_TUSER_WORDS; ++word) words[word] = 0;
-    words[0] |= (uint32_t)((uint64_t)tuser->size << 0);
-    words[0] |= (uint32_t)((uint64_t)tuser->src << 16);
-    words[1] |= (uint32_t)((uint64_t)tuser->dst << 0);
-    words[1] |= (uint32_t)((uint64_t)tuser->kind << 16);
-    words[1] |= (uint32_t)((uint64_t)tuser->cluster << 24);
-    words[2] |= (uint32_t)((uint64_t)tuser->cluster >> 8);
-    words[2] |= (uint32_t)((uint64_t)tuser->index << 8);
-    words[2] |= (uint32_t)((uint64_t)tuser->member << 24);
-    words[3] |= (uint32_t)((uint64_t)tuser->worker << 0);
-    words[4] |= (uint32_t)((uint64_t)tuser->occupancy << 0);
-    words[4] |= (uint32_t)((uint64_t)tuser->active_clusters << 24);
-    words[5] |= (uint32_t)((uint64_t)tuser->active_clusters >> 8);
-    words[5] |= (uint32_t)((uint64_t)tuser->slots << 8);
-    words[5] |= (uint32_t)((uint64_t)tuser->status_flags << 24);
+    words[0] |= (uint32_t)((uint64_t)olaf_shim_size(shim) << 0);
+    words[0] |= (uint32_t)((uint64_t)olaf_shim_src(shim) << 16);
+    words[1] |= (uint32_t)((uint64_t)olaf_shim_dst(shim) << 0);
+    words[1] |= (uint32_t)((uint64_t)olaf_shim_kind(shim) << 16);
+    words[1] |= (uint32_t)((uint64_t)olaf_shim_cluster(shim) << 24);
+    words[2] |= (uint32_t)((uint64_t)olaf_shim_cluster(shim) >> 8);
+    words[2] |= (uint32_t)((uint64_t)olaf_shim_index(shim) << 8);
+    words[2] |= (uint32_t)((uint64_t)olaf_shim_member(shim) << 24);
+    words[3] |= (uint32_t)((uint64_t)olaf_shim_worker(shim) << 0);
+    words[4] |= (uint32_t)((uint64_t)olaf_shim_occupancy(shim) << 0);
+    words[4] |= (uint32_t)((uint64_t)olaf_shim_active_clusters(shim) << 24);
+    words[5] |= (uint32_t)((uint64_t)olaf_shim_active_clusters(shim) >> 8);
+    words[5] |= (uint32_t)((uint64_t)olaf_shim_slots(shim) << 8);
+    words[5] |= (uint32_t)((uint64_t)olaf_shim_status_flags(shim) << 24);
 }
 
-static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {
-    tuser->size = (uint16_t)(((uint64_t)words[0] >> 0) & 0xffffu);
-    tuser->src = (uint16_t)(((uint64_t)words[0] >> 16) & 0xffffu);
-    tuser->dst = (uint16_t)(((uint64_t)words[1] >> 0) & 0xffffu);
-    tuser->kind = (uint8_t)(((uint64_t)words[1] >> 16) & 0xffu);
-    tuser->cluster = (uint16_t)(((uint64_t)words[1] >> 24 | (uint64_t)words[2] << 8) & 0xffffu);
-    tuser->index = (uint16_t)(((uint64_t)words[2] >> 8) & 0xffffu);
-    tuser->member = (uint8_t)(((uint64_t)words[2] >> 24) & 0xffu);
-    tuser->worker = (uint32_t)(((uint64_t)words[3] >> 0) & 0xffffffffu);
-    tuser->occupancy = (uint32_t)(((uint64_t)words[4] >> 0) & 0xffffffu);
-    tuser->active_clusters = (uint16_t)(((uint64_t)words[4] >> 24 | (uint64_t)words[5] << 8) & 0xffffu);
-    tuser->slots = (uint16_t)(((uint64_t)words[5] >> 8) & 0xffffu);
-    tuser->status_flags = (uint8_t)(((uint64_t)words[5] >> 24) & 0xffu);
+static inline void olaf_tuser_unpack(uint8_t *shim, const uint32_t *words) {
+    olaf_shim_set_size(shim, (uint16_t)(((uint64_t)words[0] >> 0) & 0xffffu));
+    olaf_shim_set_src(shim, (uint16_t)(((uint64_t)words[0] >> 16) & 0xffffu));
+    olaf_shim_set_dst(shim, (uint16_t)(((uint64_t)words[1] >> 0) & 0xffffu));
+    olaf_shim_set_kind(shim, (uint8_t)(((uint64_t)words[1] >> 16) & 0xffu));
+    olaf_shim_set_cluster(shim, (uint16_t)(((uint64_t)words[1] >> 24 | (uint64_t)words[2] << 8) & 0xffffu));
+    olaf_shim_set_index(shim, (uint16_t)(((uint64_t)words[2] >> 8) & 0xffffu));
+    olaf_shim_set_member(shim, (uint8_t)(((uint64_t)words[2] >> 24) & 0xffu));
+    olaf_shim_set_worker(shim, (uint32_t)(((uint64_t)words[3] >> 0) & 0xffffffffu));
+    olaf_shim_set_occupancy(shim, (uint32_t)(((uint64_t)words[4] >> 0) & 0xffffffu));
+    olaf_shim_set_active_clusters(shim, (uint16_t)(((uint64_t)words[4] >> 24 | (uint64_t)words[5] << 8) & 0xffffu));
+    olaf_shim_set_slots(shim, (uint16_t)(((uint64_t)words[5] >> 8) & 0xffffu));
+    olaf_shim_set_status_flags(shim, (uint8_t)(((uint64_t)words[5] >> 24) & 0xffu));
 }

@@ -8,10 +8,10 @@ from pathlib import Path
 from olafctl.queue.registers import BY_NAME
 from olafctl.queue.software import build_software_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.layouts import GRADIENT_OFFSET, TUSER
 from olafswitch.native_library import load_library
 from olaftest.queue.golden.frames import GoldenUpdate
-from olaftest.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
+from olaftest.queue.model import Instant, Sidecar, split_shim, with_shim
 
 _SOURCE = Path(__file__).parent / "native" / "clockless.cpp"
 _ENDINGS = {"good": 0, "truncated": 1, "overlong": 2}
@@ -56,10 +56,10 @@ class ClocklessQueue:
         library, queue = self._library, self._queue
         self._cycle = instant.cycle
         if instant.status:
-            user = Tuser()
-            library.clockless_status(queue, instant.cycle, ctypes.byref(user))
-            status = (user.occupancy, user.active_clusters, user.slots, user.status_flags)
-            self._statuses.append(status)
+            shim = ctypes.create_string_buffer(TUSER.size)
+            library.clockless_status(queue, instant.cycle, shim)
+            told, _ = split_shim(shim.raw)
+            self._statuses.append((told.occupancy, told.active_clusters, told.slots, told.status_flags))
         if instant.left:
             self._leave_frame()
         if instant.begun:
@@ -69,15 +69,13 @@ class ClocklessQueue:
         if instant.decided:
             update = self._arriving = self._offered.popleft()
             came = GRADIENT_OFFSET - 1 if update.headless else GRADIENT_OFFSET
-            library.clockless_decide(
-                queue, ctypes.byref(tuser_of(update.sidecar)), update.header, came, instant.left
-            )
+            library.clockless_decide(queue, with_shim(update.sidecar, update.header), came, instant.left)
         if instant.settled:
             self._settle_update(instant.cycle)
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
         """Pass an ACK."""
-        self._library.clockless_acknowledge(self._queue, ctypes.byref(tuser_of(sidecar)), header, len(header))
+        self._library.clockless_acknowledge(self._queue, with_shim(sidecar, header), len(header))
 
     def next_update(self) -> tuple[Sidecar, bytes]:
         """Return the sidecar (but for its status) and the bytes of the next update to leave."""
@@ -103,14 +101,14 @@ class ClocklessQueue:
         self._library.clockless_write(self._queue, BY_NAME[name].offset, value, strobe, self._cycle)
 
     def _leave_frame(self) -> None:
-        user, frame = Tuser(), ctypes.c_void_p()
-        length = self._library.clockless_leave(self._queue, ctypes.byref(user), ctypes.byref(frame))
-        self._left.append((sidecar_of(user), ctypes.string_at(frame.value or 0, length)))
+        frame = ctypes.c_void_p()
+        length = self._library.clockless_leave(self._queue, ctypes.byref(frame))
+        self._left.append(split_shim(ctypes.string_at(frame.value or 0, length)))
 
     def _settle_update(self, cycle: int) -> None:
         update = self._arriving
         assert update is not None
-        frame = update.header + update.gradients.astype("<f4").tobytes()
+        frame = with_shim(update.sidecar, update.header + update.gradients.astype("<f4").tobytes())
         arrived = None if update.arrived.all() else update.arrived.tobytes()
         self._library.clockless_settle(
             self._queue, cycle, frame, len(frame), _ENDINGS[update.ending], arrived

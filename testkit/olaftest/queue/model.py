@@ -2,12 +2,13 @@
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from olafctl import queue
 from olafctl.queue.registers import QueueRegisters
+from olafctl.wire.frames import pack_header, unpack_header
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, FrameKind
 from olafswitch.errors import OlafError, Problem
 from olafswitch.native_library import load_library
@@ -58,20 +59,10 @@ class Instant:
     commanded: bool = False
 
 
-class Tuser(ctypes.Structure):
-    """The generated C struct of the shim: each field in the smallest unsigned type that holds it."""
-
-    _fields_ = tuple(
-        (field.name, getattr(ctypes, f"c_uint{max(8, 1 << (field.bits - 1).bit_length())}"))
-        for field in TUSER.fields
-    )
-
-
 class _Instant(ctypes.Structure):
     _fields_ = (("cycle", ctypes.c_uint64), ("what", ctypes.c_uint32))
 
 
-_NAMES = tuple(field.name for field in TUSER.fields)
 _NATIVE = Path(queue.__file__).parent / "native"
 _INTERFACE = [_NATIVE / name for name in ("queue_model.h", "queue_probe.h", "shard.h")]
 
@@ -107,7 +98,8 @@ class AnyQueue:
 
     def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
         """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
-        self._library.olaf_queue_offer(self._queue, ctypes.byref(tuser_of(sidecar)), frame, len(frame), cycle)
+        shimmed = with_shim(sidecar, frame)
+        self._library.olaf_queue_offer(self._queue, shimmed, len(shimmed), cycle)
 
     def run(self, cycle: int) -> None:
         """Let time pass up to and excluding ``cycle``."""
@@ -122,13 +114,11 @@ class AnyQueue:
 
     def take_departures(self) -> Iterator[Departure]:
         """Yield the frames that left completely since the last call, in order."""
-        user, frame = Tuser(), ctypes.c_void_p()
-        first, last = ctypes.c_uint64(), ctypes.c_uint64()
-        places = [ctypes.byref(each) for each in (user, frame, first, last)]
+        frame, first, last = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_uint64()
+        places = [ctypes.byref(each) for each in (frame, first, last)]
         while length := self._library.olaf_queue_take(self._queue, *places):
-            yield Departure(
-                sidecar_of(user), ctypes.string_at(frame.value or 0, length), first.value, last.value
-            )
+            sidecar, left = split_shim(ctypes.string_at(frame.value or 0, length))
+            yield Departure(sidecar, left, first.value, last.value)
 
     def _read_register(self, offset: int) -> int:
         return int(self._library.olaf_queue_read(self._queue, offset))
@@ -160,8 +150,8 @@ class QueueModel(AnyQueue):
         if len(frame) != BEAT_BYTES * len(keeps):
             raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
         masks = (ctypes.c_uint64 * len(keeps))(*keeps)
-        user = tuser_of(sidecar)
-        self._library.olaf_queue_offer_beats(self._queue, ctypes.byref(user), frame, masks, len(keeps), cycle)
+        shimmed = with_shim(sidecar, frame)
+        self._library.olaf_queue_offer_beats(self._queue, shimmed, masks, len(keeps), cycle)
 
     def reset(self, clear: bool = True) -> None:
         """Hold the queue in reset for a while; nothing of before remains, and it is cycle 0 again.
@@ -225,14 +215,14 @@ class QueueModel(AnyQueue):
             )
 
 
-def tuser_of(sidecar: Sidecar) -> Tuser:
-    """Return a sidecar as native code takes it."""
-    return Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
+def with_shim(sidecar: Sidecar, frame: bytes) -> bytes:
+    """Return a frame with its shim in front, as native code takes it."""
+    return pack_header(TUSER, asdict(sidecar)) + frame
 
 
-def sidecar_of(user: Tuser) -> Sidecar:
-    """Return a sidecar as native code gave it."""
-    return Sidecar(*(getattr(user, name) for name in _NAMES))
+def split_shim(shimmed: bytes) -> tuple[Sidecar, bytes]:
+    """Return the shim and the frame that native code gave."""
+    return Sidecar(**unpack_header(TUSER, shimmed)), shimmed[TUSER.size :]
 
 
 def without_status(sidecar: Sidecar) -> Sidecar:

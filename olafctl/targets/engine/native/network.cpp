@@ -29,35 +29,40 @@ inline bool Network::send(unsigned place, unsigned port, const uint8_t *frame, s
     if (place_at_[port] != place) return false;
     Cable *cable = cables.from(port);
     if (cable == nullptr) return engine_.send(port, frame, length, lane_);
-    cable->put(frame, length, now);
+    return send_by(*cable, frame, length, now);
+}
+
+bool Network::send_by(Cable &cable, const uint8_t *frame, size_t length, uint64_t now) {
+    cable.put(frame, length, now);
     return true;
 }
 
 void Network::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
     Twin &twin = twin_at(port);
-    twin.into_first(port, frame, length, now,
-                    [&](const uint8_t *bytes, size_t size) { return offer(twin, bytes, size, now); });
+    twin.into_first(port, frame, length, now, [this, &twin, now](const uint8_t *bytes, size_t size) {
+        return offer(twin, bytes, size, now);
+    });
+}
+
+inline bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
+    if (shards_ && length > OLAF_SHIM_BYTES) return offer_to_shard(twin, frame, length, now);
+    return twin.queue.offer_now(frame, length, now);
 }
 
 // What is of a cluster goes to its shard, everything else through the queue of the shard where it came in.
-inline bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
-    if (shards_ && length > OLAF_SHIM_BYTES) {
-        olaf_tuser user;
-        olaf_shim_read(&user, frame);
-        const unsigned owner = user.kind == OLAF_KIND_BYPASS ? lane_ : shards_->of(user.index);
-        if (owner != lane_) {
-            if (!shards_->between(lane_, owner).put(frame, length)) between_shards++;
-            sent_to_[owner] = true;
-            return true;
-        }
-    }
-    return twin.queue.offer_now(frame, length, now);
+bool Network::offer_to_shard(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
+    const bool passes = olaf_shim_kind(frame) == OLAF_KIND_BYPASS;
+    const unsigned owner = passes ? lane_ : shards_->of(olaf_shim_index(frame));
+    if (owner == lane_) return twin.queue.offer_now(frame, length, now);
+    if (!shards_->between(lane_, owner).put(frame, length)) between_shards++;
+    sent_to_[owner] = true;
+    return true;
 }
 
 auto Network::leaving_now(unsigned place, uint64_t now) {
     return [this, place, now](const uint8_t *frame, size_t length, uint64_t) {
         twins_[place]->into_second(ports_.queue, frame, length, now,
-                                   [&](unsigned out, const uint8_t *bytes, size_t size) {
+                                   [=, this](unsigned out, const uint8_t *bytes, size_t size) {
                                        return send(place, out, bytes, size, now);
                                    });
     };

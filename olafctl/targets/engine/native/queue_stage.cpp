@@ -20,6 +20,7 @@ QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     find(take, "olaf_queue_take");
     find(read, "olaf_queue_read");
     find(write, "olaf_queue_write");
+    find(room, "olaf_queue_room", true);
     find(limit, "olaf_queue_limit", true);
     find(take_over, "olaf_queue_take_over", true);
 }
@@ -49,6 +50,7 @@ uint64_t QueueStage::until_due(uint64_t ahead) const {
 void QueueStage::restart(const QueueSettings &settings) {
     library_.destroy(queue_);
     queue_ = library_.create();
+    room_ = {};
     for (size_t i = 0; i + 1 < settings.writes.size(); i += 2) {
         write(settings.writes[i], settings.writes[i + 1]);
         while (read(settings.busy)) continue;  // the clock runs with each access

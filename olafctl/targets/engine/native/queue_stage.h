@@ -6,6 +6,7 @@
 
 #include "../../../queue/native/queue_model.h"
 #include "../../../queue/native/shard.h"
+#include "olafswitch/p4/native/switch_abi.h"
 #include "processor_time.h"
 
 namespace olaf {
@@ -28,6 +29,7 @@ class QueueLibrary {
     decltype(&olaf_queue_take) take;
     decltype(&olaf_queue_read) read;
     decltype(&olaf_queue_write) write;
+    decltype(&olaf_queue_room) room;    // null where a queue copies each frame
     decltype(&olaf_queue_limit) limit;  // null where a queue is never one of several
     decltype(&olaf_queue_take_over) take_over;
 
@@ -56,7 +58,7 @@ class QueueStage {
     bool offer_now(const uint8_t *frame, size_t length, uint64_t now) {
         if (!busy_) catch_up(now);
         busy_ = true;
-        return offer_at(frame, length, cycle());
+        return offer_at(frame, length, 0);
     }
     template <typename Leave> uint64_t advance(uint64_t now, const Leave &leave) {
         if (!busy_) return UINT64_MAX;
@@ -82,10 +84,14 @@ class QueueStage {
     // Virtual time.
     bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
         if (length <= OLAF_SHIM_BYTES) return false;
-        olaf_tuser tuser;
-        olaf_shim_read(&tuser, frame);
-        library_.offer(queue_, &tuser, frame + OLAF_SHIM_BYTES, length - OLAF_SHIM_BYTES, cycle);
+        if (frame == room_.bytes) room_.bytes = nullptr;
+        library_.offer(queue_, frame, length, cycle);
         return true;
+    }
+    // Memory for the next frame that is offered, which is kept there; null where it is copied.
+    p4_lent room() {
+        if (!room_.bytes && library_.room) room_.bytes = library_.room(queue_, &room_.room);
+        return room_;
     }
     template <typename Leave> void run_until(uint64_t cycle, const Leave &leave) {
         library_.run(queue_, cycle);
@@ -125,20 +131,16 @@ class QueueStage {
     static constexpr uint64_t SLICE_CYCLES = 50000;
 
     template <typename Leave> void take_all(const Leave &leave) {
-        olaf_tuser tuser;
-        uint8_t *frame;
+        const uint8_t *frame;
         uint64_t first, last;
-        while (size_t length = library_.take(queue_, &tuser, &frame, &first, &last)) {
-            uint8_t *begin = frame - OLAF_SHIM_BYTES;
-            olaf_shim_write(&tuser, begin);
-            leave(begin, OLAF_SHIM_BYTES + length, last);
-        }
+        while (size_t length = library_.take(queue_, &frame, &first, &last)) leave(frame, length, last);
     }
     const QueueLibrary &checked() const;
     uint64_t until_due(uint64_t ahead) const;
 
     QueueLibrary library_;
     olaf_queue *queue_;
+    p4_lent room_{};
     bool busy_ = false;
     uint64_t origin_ = 0;  // the ns at which cycle 0 was, or would have been
 };

@@ -18,7 +18,10 @@ class Twin {
         : queue(queue_library), engine_(engine), wiring_(wiring), ports_(ports), place_(place) {}
 
     bool ready() const { return vnp4_1_ && vnp4_2_; }
-    void set_switch(unsigned block, Switch program) { (block == 0 ? vnp4_1_ : vnp4_2_) = program; }
+    void set_switch(unsigned block, Switch program) {
+        (block == 0 ? vnp4_1_ : vnp4_2_) = program;
+        if (block == 0) lent_ = program.state ? reinterpret_cast<p4_lent *>(program.state) : &nowhere_;
+    }
 
     // A frame at a port: what is for the queue goes to `offer(frame, length)`, false when it cannot take it.
     template <typename Offer>
@@ -27,16 +30,17 @@ class Twin {
             wiring_.losses.no_pipeline++;
             return;
         }
-        process(vnp4_1_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
+        *lent_ = queue.room();
+        auto leave = [=, this](unsigned out, const uint8_t *bytes, size_t size) {
             if (out == ports_.queue) {
+                lent_->bytes = nullptr;
                 if (!offer(bytes, size)) wiring_.no_shim++;
-            } else if (out == ports_.cpu) {
-                Source source = source_of(port, frame, length);
-                if (!engine_.punt(2 * place_, source, bytes, size, now)) wiring_.losses.packet_ins++;
             } else {
-                wiring_.losses.misrouted++;
+                punt(0, out, port, frame, length, bytes, size, now);
             }
-        });
+        };
+        process(vnp4_1_, port, frame, length, now, leave);
+        lent_->bytes = nullptr;
     }
 
     // A frame from the queue or the CPU: what leaves goes to `send(port, frame, length)`, false when there is
@@ -47,25 +51,32 @@ class Twin {
             wiring_.losses.no_pipeline++;
             return;
         }
-        process(vnp4_2_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
-            if (out == ports_.cpu) {
-                Source source = source_of(port, frame, length);
-                if (!engine_.punt(2 * place_ + 1, source, bytes, size, now)) wiring_.losses.packet_ins++;
-            } else if (out < 1 || out > ports_.last_front || !send(out, bytes, size)) {
-                wiring_.losses.misrouted++;
-            }
-        });
+        auto leave = [=, this](unsigned out, const uint8_t *bytes, size_t size) {
+            if (out < 1 || out > ports_.last_front || !send(out, bytes, size))
+                punt(1, out, port, frame, length, bytes, size, now);
+        };
+        process(vnp4_2_, port, frame, length, now, leave);
     }
 
     QueueStage queue;
     uint64_t base = 0;  // the cycle of virtual time 0
 
   private:
+    // What leaves a block by no port but, perhaps, the CPU's; `frame` is what came in at `port`.
+    [[gnu::noinline]] void punt(unsigned block, unsigned out, unsigned port, const uint8_t *frame,
+                                size_t length, const uint8_t *bytes, size_t size, uint64_t now) {
+        if (out != ports_.cpu)
+            wiring_.losses.misrouted++;
+        else if (!engine_.punt(2 * place_ + block, source_of(port, frame, length), bytes, size, now))
+            wiring_.losses.packet_ins++;
+    }
+
     Engine &engine_;
     QueueWiring &wiring_;
     WiredPorts ports_;
     unsigned place_;
     Switch vnp4_1_, vnp4_2_;
+    p4_lent nowhere_{}, *lent_ = &nowhere_;
 };
 
 }  // namespace olaf

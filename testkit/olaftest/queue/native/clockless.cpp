@@ -24,10 +24,10 @@ extern "C" {
 Clockless *clockless_new() { return new Clockless; }
 void clockless_free(Clockless *queue) { delete queue; }
 
-// `length` bytes of it came to the end of its headers, or to its own; `closing` slots become free right now.
-void clockless_decide(Clockless *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
-                      size_t closing) {
-    queue->combiner.Decide(*user, frame, length, closing);
+// Behind its shim `length` bytes of it came to the end of its headers, or to its own; `closing` slots become
+// free right now.
+void clockless_decide(Clockless *queue, const uint8_t *frame, size_t length, size_t closing) {
+    queue->combiner.Decide(frame, length, closing);
 }
 
 // `arrived` holds for each declared value whether it arrived, or is null when all have.
@@ -35,33 +35,34 @@ void clockless_settle(Clockless *queue, int64_t cycle, const uint8_t *frame, siz
                       const uint8_t *arrived) {
     std::vector<uint8_t> whole(frame, frame + length);
     const uint32_t nothing = queue->combiner.adds() ? 0x80000000u : 0;
-    for (size_t value = 0; arrived && value < (length - OLAF_GRADIENTS_AT) / 4; ++value)
-        if (!arrived[value]) std::memcpy(&whole[OLAF_GRADIENTS_AT + 4 * value], &nothing, 4);
+    const size_t at = OLAF_SHIM_BYTES + OLAF_GRADIENTS_AT;
+    for (size_t value = 0; arrived && value < (length - at) / 4; ++value)
+        if (!arrived[value]) std::memcpy(&whole[at + 4 * value], &nothing, 4);
     queue->combiner.Settle(cycle, whole.data(), Ending(ending));
 }
 
 void clockless_begin(Clockless *queue) { queue->combiner.timed.queue.Begin(); }
 
 // What leaves; its bytes stay until the next one leaves.
-size_t clockless_leave(Clockless *queue, olaf_tuser *user, const uint8_t **frame) {
+size_t clockless_leave(Clockless *queue, const uint8_t **frame) {
     if (queue->left.bytes) queue->combiner.buffers.Give(queue->left.bytes);
     queue->left = queue->combiner.timed.queue.Leaving();
-    Combiner::Finish(queue->left, user);
+    Combiner::Finish(queue->left);
     queue->combiner.timed.queue.Leave();
     queue->combiner.Count(OLAF_REGISTER_OUT_UPDATES);
     *frame = queue->left.bytes->frame();
-    return queue->left.size;
+    return OLAF_SHIM_BYTES + queue->left.size;
 }
 
-void clockless_status(Clockless *queue, int64_t cycle, olaf_tuser *user) {
-    queue->combiner.Status(cycle, queue->combiner.timed.queue.occupancy(), user);
+void clockless_status(Clockless *queue, int64_t cycle, uint8_t *shim) {
+    queue->combiner.Status(cycle, queue->combiner.timed.queue.occupancy(), shim);
 }
 
 void clockless_commanded(Clockless *queue, int64_t cycle) { queue->registers.Step(cycle); }
 
-// An ACK passes, of which `length` bytes came.
-void clockless_acknowledge(Clockless *queue, const olaf_tuser *user, const uint8_t *frame, size_t length) {
-    queue->combiner.Acknowledge(*user, frame, length);
+// An ACK passes, of which `length` bytes came behind its shim.
+void clockless_acknowledge(Clockless *queue, const uint8_t *frame, size_t length) {
+    queue->combiner.Acknowledge(frame, length);
 }
 
 uint32_t clockless_read(Clockless *queue, uint32_t offset) { return queue->registers.Read(offset); }
