@@ -7,8 +7,12 @@
 extern "C" {
 #endif
 
-// Memory, of `*length` bytes, for the next frame that is offered: that is not copied. The same until then.
-uint8_t *olaf_queue_room(olaf_queue *, size_t *length);
+// Memory for the next frame that is offered, which is kept there. The queue replaces it in time.
+typedef struct {
+    uint8_t *bytes;
+    size_t length;
+} olaf_room;
+const olaf_room *olaf_queue_room(const olaf_queue *);
 
 // It fills so many slots by itself, at most as many as its geometry has.
 void olaf_queue_limit(olaf_queue *, uint32_t slots);

@@ -37,6 +37,8 @@ int64_t beats(size_t length) { return olaf::Beats(length); }
 }  // namespace
 
 struct olaf_queue {
+    olaf_queue() { make_room(); }
+
     struct Frame {
         Buffer *bytes;            // its shim in front
         size_t length;            // without it
@@ -63,7 +65,8 @@ struct olaf_queue {
     bool updates_turn = false;    // where both wait
     bool decision_known = false;  // of the first of the source
     Buffer *taken = nullptr;
-    Buffer *room = nullptr;  // for the next frame
+    Buffer *next = nullptr;  // for the next frame
+    olaf_room room{};        // in it
     size_t unmarked = 0;     // at the end of `done`: their status is not taken yet
     olaf::Fifo<Settled> settled;
     olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
@@ -117,8 +120,13 @@ struct olaf_queue {
         combiner.timed.Release(end - 1);
     }
 
+    // Whether nothing happens unless something comes.
+    bool idle() const {
+        return source.empty() && bypass.empty() && (registers.hold() || !combiner.timed.queue.ready());
+    }
+
     void happen_before(int64_t end) {
-        while (true) {
+        while (!idle()) {
             const Due next = due();
             const uint64_t first = next.first();
             if (first >= uint64_t(end)) return;
@@ -229,10 +237,13 @@ struct olaf_queue {
     }
 
     void offer(const uint8_t *shim, size_t length, int64_t cycle) {
-        Buffer *own = room && shim == room->frame() ? room : nullptr;
+        Buffer *own = shim == room.bytes ? next : nullptr;
         if (!source.empty() || cycle > now) {
-            Buffer *bytes = own ? std::exchange(room, nullptr) : combiner.buffers.Take();
-            if (!own) bytes->Copy(shim, OLAF_SHIM_BYTES + length);
+            Buffer *bytes = own ? own : combiner.buffers.Take();
+            if (own)
+                make_room();
+            else
+                bytes->Copy(shim, OLAF_SHIM_BYTES + length);
             source.push_back({bytes, length, cycle + kBypassLead, 0});
             return;
         }
@@ -241,13 +252,13 @@ struct olaf_queue {
         happen_before(kind == OLAF_KIND_UPDATE ? time + 1 : time);
         now = std::max(now, time);
         combiner.timed.Release(time);
-        if (arrive(time, shim, length, own) && own) room = nullptr;
+        if (arrive(time, shim, length, own) && own) make_room();
     }
 
-    uint8_t *make_room(size_t *length) {
-        if (!room) room = combiner.buffers.Take();
-        *length = OLAF_SHIM_BYTES + OLAF_BEATS * OLAF_BEAT_BYTES;
-        return room->Room(*length);
+    void make_room() {
+        next = combiner.buffers.Take();
+        room.length = OLAF_SHIM_BYTES + OLAF_BEATS * OLAF_BEAT_BYTES;
+        room.bytes = next->Room(room.length);
     }
 
     bool waiting() { return due().first() < uint64_t(kNever) || (!done.empty() && done.back().last >= now); }
@@ -336,7 +347,7 @@ void olaf_queue_offer(olaf_queue *queue, const uint8_t *frame, size_t length, ui
     if (length > OLAF_SHIM_BYTES) queue->offer(frame, length - OLAF_SHIM_BYTES, int64_t(cycle));
 }
 
-uint8_t *olaf_queue_room(olaf_queue *queue, size_t *length) { return queue->make_room(length); }
+const olaf_room *olaf_queue_room(const olaf_queue *queue) { return &queue->room; }
 
 void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(int64_t(cycle)); }
 

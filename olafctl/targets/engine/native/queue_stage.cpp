@@ -30,7 +30,13 @@ template <typename Function> void QueueLibrary::find(Function &function, const c
     if (function == nullptr && !optional) throw std::runtime_error(path_ + " has no " + name);
 }
 
-QueueStage::QueueStage(const std::string &library) : library_(library), queue_(library_.create()) {}
+QueueStage::QueueStage(const std::string &library) : library_(library) { create_queue(); }
+
+void QueueStage::create_queue() {
+    static constexpr olaf_room nowhere{};
+    queue_ = library_.create();
+    room_ = library_.room ? library_.room(queue_) : &nowhere;
+}
 
 QueueStage::~QueueStage() { library_.destroy(queue_); }
 
@@ -49,8 +55,7 @@ uint64_t QueueStage::until_due(uint64_t ahead) const {
 
 void QueueStage::restart(const QueueSettings &settings) {
     library_.destroy(queue_);
-    queue_ = library_.create();
-    room_ = {};
+    create_queue();
     for (size_t i = 0; i + 1 < settings.writes.size(); i += 2) {
         write(settings.writes[i], settings.writes[i + 1]);
         while (read(settings.busy)) continue;  // the clock runs with each access

@@ -84,15 +84,11 @@ class QueueStage {
     // Virtual time.
     bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
         if (length <= OLAF_SHIM_BYTES) return false;
-        if (frame == room_.bytes) room_.bytes = nullptr;
         library_.offer(queue_, frame, length, cycle);
         return true;
     }
     // Memory for the next frame that is offered, which is kept there; null where it is copied.
-    p4_lent room() {
-        if (!room_.bytes && library_.room) room_.bytes = library_.room(queue_, &room_.room);
-        return room_;
-    }
+    p4_lent room() const { return {room_->bytes, room_->length}; }
     template <typename Leave> void run_until(uint64_t cycle, const Leave &leave) {
         library_.run(queue_, cycle);
         take_all(leave);
@@ -135,12 +131,13 @@ class QueueStage {
         uint64_t first, last;
         while (size_t length = library_.take(queue_, &frame, &first, &last)) leave(frame, length, last);
     }
+    void create_queue();
     const QueueLibrary &checked() const;
     uint64_t until_due(uint64_t ahead) const;
 
     QueueLibrary library_;
     olaf_queue *queue_;
-    p4_lent room_{};
+    const olaf_room *room_;
     bool busy_ = false;
     uint64_t origin_ = 0;  // the ns at which cycle 0 was, or would have been
 };
