@@ -8,6 +8,7 @@ native code. A process that only runs compiled programs loads nothing of the fro
 import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -131,10 +132,14 @@ def _build_runtime(compiler: Compiler) -> Path:
     key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
 
     def build(work: Path) -> None:
-        for source in sources:
-            _run_compiler(
-                [*compiler.command, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")]
-            )
+        command = [*compiler.command, *_FLAGS, "-O2", "-c"]
+        with ThreadPoolExecutor() as pool:
+            made = [
+                pool.submit(_run_compiler, [*command, str(source), "-o", str(work / f"{source.stem}.o")])
+                for source in sources
+            ]
+        for each in made:
+            each.result()
 
     return build_once("p4-runtime", key, build)[0]
 
