@@ -10,7 +10,7 @@ COMMITTED = {
     "update": (635, 303, 802, 287),
     "merged update": (536, 0, 230, 121),
     "plain UDP": (328, 288, 358, 276),
-    "ACK": (569, 1452, 379, 371),
+    "ACK": (569, 1430, 379, 373),
 }
 """Instructions in VNP4₁, VNP4₂, the queue, and libc with the switch and the loop: `laptop`, g++ 12."""
 

@@ -91,17 +91,19 @@ template <class P> struct Detour {
     }
 
     // Process now, or after the copies that are already waiting.
-    void to_egress(Context &x, State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+    void to_egress(Context &x, const State &s, u32 to, u32 instance, u32 kind, u32 limit) {
         if (!copies.first) return egress(x, s, to, instance, kind, limit);
         if (Copy *c = enqueue(x, to, instance, kind, limit, x.register_length)) c->state = s;
     }
 
-    // Egress of one copy, whose state `s` is, cut to `limit` bytes.
-    void egress(Context &shared, State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+    // Egress of one copy, whose state is that of `given`, cut to `limit` bytes.
+    void egress(Context &shared, const State &given, u32 to, u32 instance, u32 kind, u32 limit) {
         // The copies of a group cannot make more of themselves, however many they are.
         const bool cloned = kind == INGRESS_CLONE || kind == EGRESS_CLONE;
         if (cloned && ++passes > MAX_PASSES) return;
         Context x = shared;
+        State s;
+        P::save(x, s, given);
         const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, this);
         if (length != NO_LIMIT) emit(emit_context, to, x.leaving, length);
         shared.out = x.out;
@@ -121,7 +123,7 @@ template <class P> struct Detour {
         x.at = at;
     }
 
-    void replicate(Context &x, State &s, u32 limit) {
+    void replicate(Context &x, const State &s, u32 limit) {
         const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
         const int64_t length = x.register_length;
         const u8 *at = x.at;
@@ -129,9 +131,7 @@ template <class P> struct Detour {
             x.register_length = length;
             x.at = at;
             const Replica &to = r->replicas[i];
-            if (i + 1 == r->n) return to_egress(x, s, to.port, to.instance, REPLICATED, limit);
-            State copy = s;
-            to_egress(x, copy, to.port, to.instance, REPLICATED, limit);
+            to_egress(x, s, to.port, to.instance, REPLICATED, limit);
         }
     }
 
