@@ -61,7 +61,6 @@ def _fill_header(node: ir.ExternCall, body: BodyWriter, place: str, type_: t.Typ
         need = f"({fixed}ull + {size}) / 8"
         body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
         body.fail_if(f"!x.has({fixed}ull + {size})", "PacketTooShort")
-    if size is not None:
         longest = next(t.max_width(f) for _, f in type_fields(type_) if isinstance(t.strip_type(f), t.Varbit))
         body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     source = body.w.fresh("p")

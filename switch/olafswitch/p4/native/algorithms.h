@@ -26,12 +26,16 @@ u64 xor16(const u8 *, u32);
 u64 identity(const u8 *, u32);
 
 template <u32 N> P4_INLINE u64 crc32(const u8 *p) {
-    if constexpr (N > CrcTable::SLICES) return crc32(p, N);
-    return (u32)~table32.of(p, N, table32.start[N]);
+    if constexpr (N > CrcTable::SLICES)
+        return crc32(p, N);
+    else
+        return (u32)~table32.of(p, N, table32.start[N]);
 }
 template <u32 N> P4_INLINE u64 crc16(const u8 *p) {
-    if constexpr (N > CrcTable::SLICES) return crc16(p, N);
-    return table16.of(p, N, table16.start[N]);
+    if constexpr (N > CrcTable::SLICES)
+        return crc16(p, N);
+    else
+        return table16.of(p, N, table16.start[N]);
 }
 template <u32 N> P4_INLINE u64 csum16(const u8 *p) {
     if constexpr (N % 2 || N > 64) return csum16(p, N);
