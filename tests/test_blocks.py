@@ -43,7 +43,14 @@ REASONS = {
 """The reasons why no test can run a block."""
 ALONE = 'mount -t tmpfs netns /run/netns && exec "$@"'
 """A command that separates the names of a session's namespaces from those of the machine."""
-LOOP = 'set -m; while IFS= read -r -d "" -u {fd} text; do eval "$text"; printf "\\n%s %s\\n" "$MARK" $?; done'
+LOOP = """set -m -o pipefail
+trap 'failed=${{failed:-$?}}' ERR
+while IFS= read -r -d "" -u {fd} text; do
+    failed=
+    eval "$text"
+    printf "\\n%s %s\\n" "$MARK" "${{failed:-$?}}"
+done"""
+"""A loop that answers each text with the exit code of the first of its commands that failed."""
 
 
 def test_each_block_is_run_or_says_why_not() -> None:
@@ -153,6 +160,25 @@ class Shell:
             with suppress(ProcessLookupError):
                 if os.getsid(pid := int(entry.name)) == self._process.pid and pid != but:
                     os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "text", ["false\ntrue", "false | cat\ntrue", "f() { false; }; f; true", "false &\nwait $!\ntrue"]
+)
+def test_a_session_fails_with_any_of_its_commands(text: str, tmp_path: Path) -> None:
+    shell = Shell(tmp_path, internet=True)
+    try:
+        with pytest.raises(AssertionError, match="ended with 1"):
+            shell.run_command(Command(text), exact=False)
+        shell.run_command(Command("true"), exact=False)
+    finally:
+        shell.close()
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_no_session_hides_a_failure_before_others(path: Path) -> None:
+    """Bash neither ends nor traps where the first of two commands joined by && fails."""
+    assert "&&" not in path.read_text(encoding="utf-8")
 
 
 @pytest.fixture

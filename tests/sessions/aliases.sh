@@ -1,5 +1,12 @@
-# The agents of one script, each in its cluster.
-for address in 10.0.0.254 10.0.1.1 10.0.1.3 10.0.1.5 10.0.2.1; do ip address add $address/32 dev lo; done
+# The agents of one script, each in its cluster, and a server on another machine.
+for address in 10.0.1.1 10.0.1.3 10.0.1.5 10.0.2.1; do ip address add $address/32 dev lo; done
+ip netns add server
+ip link add eth0 type veth peer name eth0 netns server
+ip address add 10.0.0.1/24 dev eth0
+ip -n server address add 10.0.0.254/24 dev eth0
+ip link set eth0 up
+ip -n server link set eth0 up
+ip -n server route add default via 10.0.0.1
 cat > before.py <<'END'
 from types import SimpleNamespace
 
@@ -37,7 +44,7 @@ server = olaf.ParameterServer("10.0.0.254:20300", policy=Plain, members=members)
 while True:
     time.sleep(1)
 END
-python server.py &
+ip netns exec server python server.py &
 cat before.py block.py after.py > program.py
 python program.py
 kill %1

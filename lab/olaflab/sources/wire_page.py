@@ -20,7 +20,7 @@ _MEANINGS = {
     Reason.WRONG_MODEL_LENGTH: "the cluster's model has another number of values",
     Reason.NOT_A_MEMBER: "the source address is no member's, or belongs behind another front port",
     Reason.OBJECTIVE_VIOLATED: "an Age-of-Model objective would not hold",
-    Reason.FAILED: "refused for another reason; the daemon's log says which",
+    Reason.FAILED: "refused for a reason that the daemon's audit log says",
     Reason.CLOCK_AHEAD: "the nonce is more than an hour ahead of the daemon's clock",
 }
 _KEY = "0123456789abcdef" * 4
