@@ -48,9 +48,10 @@ def lock_deployment(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Itera
 
 
 @contextmanager
-def hold_lock(folder: Path, name: str) -> Iterator[None]:
-    """Hold one lock of the deployment in ``folder``. Raises OlafError when another process holds it."""
-    patience = time.monotonic() + _OUTLIVES
+def hold_lock(folder: Path, name: str, patience: float = 0.0) -> Iterator[None]:
+    """Hold one lock of the deployment in ``folder``. Raises OlafError when another process holds it for
+    longer than ``patience`` seconds."""
+    begun = time.monotonic()
     while True:
         lock = _open_lock(folder, name)
         with lock:
@@ -58,7 +59,7 @@ def hold_lock(folder: Path, name: str) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 holder = _Holder.of(folder / name)
-                if not holder.lives() and time.monotonic() < patience:
+                if time.monotonic() - begun < (patience if holder.lives() else _OUTLIVES):
                     time.sleep(_LOOK_AGAIN)
                     continue
                 what = f"another olafctl is at work on this deployment{holder}"

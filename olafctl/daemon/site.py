@@ -53,6 +53,9 @@ class Site(Protocol):
 class Deployment:
     """A deployment of this machine's olafctl. While it is in use no other olafctl may change it."""
 
+    _patience = 5.0
+    """Seconds for which a daemon waits for a command that changes the deployment."""
+
     def __init__(self, store: Store, testbed: Testbed, progress: Progress, *, standby: bool = False) -> None:
         """Deploy a testbed that was never deployed. On ``standby`` others may change it until its first use.
 
@@ -109,12 +112,14 @@ class Deployment:
 
     def _lock(self) -> None:
         if not self._locked:
-            self._locks.enter_context(hold_lock(self._store.folder, CHANGE))
+            self._locks.enter_context(hold_lock(self._store.folder, CHANGE, self._patience))
             self._locked = True
 
 
 class RunningDeployment(Deployment):
     """A deployment that runs, for one change. Raises OlafError when it does not run."""
+
+    _patience = 0.0
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -4,6 +4,7 @@ import fcntl
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -69,6 +70,16 @@ def test_a_lock_that_outlives_its_holder_is_waited_for(
     monkeypatch.setattr(time, "sleep", lambda seconds: inherited.close())
     with hold_lock(tmp_path, CHANGE):
         assert inherited.closed
+
+
+def test_a_lock_is_waited_for_with_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExitStack() as other:
+        other.enter_context(hold_lock(tmp_path, CHANGE))
+        with pytest.raises(OlafError, match="at work"), hold_lock(tmp_path, CHANGE, patience=0.1):
+            pass
+        monkeypatch.setattr(time, "sleep", lambda seconds: other.close())
+        with hold_lock(tmp_path, CHANGE, patience=60.0):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -14,6 +16,7 @@ from click.testing import CliRunner
 from olafctl.cli.main import olafctl
 from olafctl.control.deploy import deploy_testbed
 from olafctl.control.destroy import destroy_deployment
+from olafctl.control.locks import CHANGE, hold_lock
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import DaemonClient
 from olafctl.daemon.daemon import Shared, serve_deployments
@@ -85,6 +88,15 @@ def _join_late(client: DaemonClient) -> None:
         return True
 
     wait_until(has_joined)
+
+
+def test_a_daemon_waits_for_the_command_that_changes_its_deployment(store: Store, file: Path) -> None:
+    with ExitStack() as command:
+        command.enter_context(hold_lock(store.folder, CHANGE))
+        ending = threading.Timer(0.5, command.close)
+        ending.start()
+        Deployment(store, testbeds.load_testbed(file), lambda step: None).close()
+        ending.join()
 
 
 def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
