@@ -32,7 +32,7 @@ _REFUSALS: dict[int, str] = {
     wire.Reason.OBJECTIVE_VIOLATED: "with this member the cluster's Age-of-Model objective would not hold",
     wire.Reason.BAD_MESSAGE: "the control plane does not understand the message: is it of another version?",
     wire.Reason.NOT_A_MEMBER: "this address is not a member of the cluster",
-    wire.Reason.FAILED: "for a reason that olafctl audit names on the engine's machine",
+    wire.Reason.FAILED: "olafctl audit on the engine's machine says why",
 }
 
 
