@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.compiler import compile_program, compile_text
 from olafswitch.p4.switch.native import Handle, NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.p4runtime.dataplane import (
@@ -23,7 +23,7 @@ from olafswitch.p4runtime.dataplane import (
     WeightedAction,
 )
 from tests.p4 import parts
-from tests.p4.switches import Device
+from tests.p4.switches import PROGRAMS, Device
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +261,24 @@ def test_copies_whose_headers_differ_in_length_have_one_payload() -> None:
         payload = payload[::-1]
         frames = [frame for _, frame in switch.process(0, b"\x00" + payload)]
         assert frames == [bytes([copy] * (1 + copy % 2)) + payload for copy in copies]
+    switch.close()
+
+
+@pytest.mark.parametrize("defines", [{}, {"CLONES": ""}], ids=["copies alone", "clones too"])
+def test_each_copy_is_the_frame_that_its_port_alone_would_send(defines: dict[str, str]) -> None:
+    program = compile_program(PROGRAMS / "group.p4", defines=defines, optimize="-O1")
+    switch = NativeSwitch(optimize="-O1")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    r = random.Random(str(defines))
+    sent = 0
+    for group in range(8, 200):
+        ports = [r.randrange(1, 8) for _ in range(r.randrange(6))]
+        switch.set_multicast_group(group, [Replica(port, number) for number, port in enumerate(ports)])
+        rest = r.randbytes(r.choice((5, 7, 8, 9, 60, 1500)))
+        alone = [frame for port in ports for frame in switch.process(0, bytes([port]) + rest)]
+        assert switch.process(0, bytes([group]) + rest) == alone, (group, ports)
+        sent += len(alone)
+    assert sent > 200
     switch.close()
 
 

@@ -22,9 +22,8 @@ template <class T> struct Fifo {
     }
 };
 
-// What is more than one frame in and one frame out: clones, copies, frames processed again. A packet comes
-// here with a copy of its state, so that the state of all others needs no address. Where a program neither
-// clones nor repeats, there is one only while a packet is copied.
+// Clones, frames processed again, and copies that may become such. A packet comes here with a copy of its
+// state, so that the state of all others needs no address.
 template <class P> struct Detour;
 template <class P> P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> *);
 
@@ -106,10 +105,7 @@ template <class P> struct Detour {
         P::save(x, s, given);
         const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, this);
         if (length != NO_LIMIT) emit(emit_context, to, x.leaving, length);
-        shared.out = x.out;
-        shared.payload_at = x.payload_at;
-        shared.payload_from = x.payload_from;
-        shared.renew_buffer();
+        shared.share_payload(x);
     }
 
     // Ingress clones carry the frame as it was received, parsed again.
@@ -149,8 +145,6 @@ template <class P> struct Detour {
         const u32 limit = x.truncate_to, list = x.resubmit_list;
         const bool resubmit = P::resubmits && x.resubmit;
         if (P::clones && x.clone) clone_ingress(x, s);
-        if (P::digests && x.digest && x.sw->digest)
-            x.sw->digest(x.sw->digest_context, x.digest_id, x.sw->digest_data, x.digest_words);
         if (x.failed)
             ;
         else if (resubmit)
@@ -171,12 +165,11 @@ template <class P> struct Detour {
     }
 };
 
-// A detour that is there from the beginning, or made for each packet that needs it.
-template <class P, bool kept> struct DetourOf {
+// A detour, in a program that clones or repeats; nothing in any other.
+template <class P, bool needed> struct DetourOf {
     Detour<P> detour;
     DetourOf(p4_emit_fn emit, void *context, u32 port) : detour(emit, context, port) {}
     Detour<P> *get() { return &detour; }
-    void after_ingress(const Context &x, typename P::State &s) { detour.after_ingress(x, s); }
     typename Detour<P>::Repeat *next_repeat() {
         auto *next = detour.repeats.pop();
         for (; next && ++detour.passes > MAX_PASSES; next = detour.repeats.pop()) free(next);
@@ -184,13 +177,8 @@ template <class P, bool kept> struct DetourOf {
     }
 };
 template <class P> struct DetourOf<P, false> {
-    p4_emit_fn emit;
-    void *context;
-    u32 port;
+    DetourOf(p4_emit_fn, void *, u32) {}
     static Detour<P> *get() { return nullptr; }
-    void after_ingress(const Context &x, typename P::State &s) const {
-        Detour<P>(emit, context, port).after_ingress(x, s);
-    }
     static typename Detour<P>::Repeat *next_repeat() { return nullptr; }
 };
 
@@ -226,12 +214,28 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
     return x.truncate_to < length ? x.truncate_to : length;
 }
 
+// Copies for a group, in a program that neither clones nor repeats.
+template <class P>
+P4_INLINE void replicate(Context &x, const typename P::State &s, p4_emit_fn emit, void *context) {
+    const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
+    for (u32 i = 0; r && i < r->n; i++) {
+        const Replica to = r->replicas[i];
+        Context copy = x;
+        typename P::State state;
+        P::save(copy, state, s);
+        const u32 length = pass_egress<P>(copy, state, to.port, to.instance, REPLICATED, NO_LIMIT, nullptr);
+        if (length != NO_LIMIT) emit(context, to.port, copy.leaving, length);
+        x.share_payload(copy);
+    }
+}
+
 template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t size, u64 now,
                                               p4_emit_fn emit, void *context) {
     if (size > 1u << 20) return;
     begin_packet(sw);
     u32 length = (u32)size;
-    DetourOf<P, P::clones || P::repeats> detour{emit, context, port};
+    constexpr bool more = P::clones || P::repeats;
+    DetourOf<P, more> detour{emit, context, port};
     typename Detour<P>::Repeat *again = nullptr;
     do {
         Context x{};
@@ -260,11 +264,15 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
         s.s.f_checksum_error = x.checksum_error;
         P::ingress(x, s);
         x.exited = false;
-        if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) ||
-            (P::resubmits && x.resubmit)) {
+        if (P::digests && x.digest && sw->digest)
+            sw->digest(sw->digest_context, x.digest_id, sw->digest_data, x.digest_words);
+        const bool copied = s.s.f_mcast_grp != 0;
+        if (more && (copied || (P::clones && x.clone) || (P::resubmits && x.resubmit))) {
             typename P::State state;
             P::save(x, state, s);
-            detour.after_ingress(x, state);
+            detour.get()->after_ingress(x, state);
+        } else if (copied && !x.failed) {
+            replicate<P>(x, s, emit, context);
         } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {
             const u32 to = (u32)s.s.f_egress_spec;
             const u32 out = pass_egress<P>(x, s, to, 0, NORMAL, x.truncate_to, detour.get());

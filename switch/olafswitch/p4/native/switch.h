@@ -153,6 +153,13 @@ struct Context {
         out_at += bytes;
         return true;
     }
+    // After a copy has left: the next one finds the payload where this one has it.
+    P4_METHOD void share_payload(const Context &copy) {
+        out = copy.out;
+        payload_at = copy.payload_at;
+        payload_from = copy.payload_from;
+        renew_buffer();
+    }
     // After a frame has left: its memory may be gone, and with it the payload of the next copy.
     P4_METHOD void renew_buffer() {
         const u8 *before = out;
