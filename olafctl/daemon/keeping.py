@@ -229,6 +229,8 @@ class LocalClient:
             self._note_in_audit(name, request, str(error)[:500])
             raise
         self._note_in_audit(name, request, "ok")
+        if name == "CreateCluster" and (request.open or request.key):
+            _log.warning("no daemon runs: workers join %s once olafctl daemon does", request.name)
         return answer
 
     def _note_in_audit(self, name: str, request: Any, outcome: str) -> None:

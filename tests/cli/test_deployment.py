@@ -124,8 +124,9 @@ def test_the_packet_tests_as_json(deployed: Run) -> None:
 
 
 def test_clusters_are_shown_in_words(deployed: Run) -> None:
-    made = deployed("cluster", "create", "more", "--open").out
-    assert made == "more: number 5, first 7, segments 1, epoch 1, open\n"
+    made = deployed("cluster", "create", "more", "--open")
+    assert made.out == "more: number 5, first 7, segments 1, epoch 1, open\n"
+    assert "no daemon runs: workers join more once olafctl daemon does" in made.err
     shown = deployed("cluster", "list").out + deployed("top", "--once").out
     assert "the engine's" in shown
     assert not {"None", "False"} & set(shown.split())
