@@ -60,6 +60,7 @@ def run_command(
             print_error(OlafError(_describe_refusal(error)))
         sys.exit(EXIT_FAILED)
     finally:
+        _ignore_interrupts()
         _discard_unwritten()
 
 
@@ -106,6 +107,18 @@ def _discard_unwritten() -> None:
             os.close(nowhere)
 
 
+def _ignore_interrupts() -> None:
+    """Let no interrupt end what is left to do at exit, nor one that was to be raised again."""
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    for handler in (_drop_interrupt, signal.SIG_IGN):  # Python reports a caught signal that it then ignores
+        for each in (*SIGNALS, signal.SIGALRM):
+            signal.signal(each, handler)
+
+
+def _drop_interrupt(number: int, frame: FrameType | None) -> None:
+    """Do nothing: a handler, unlike SIG_IGN, is not inherited by the programs that a clean-up starts."""
+
+
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     """Raise an interrupt again that Python dropped in a callback of a library or in a finalizer."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
@@ -119,6 +132,5 @@ def _raise_interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """Raise KeyboardInterrupt for SIGTERM and SIGHUP, so that a verb cleans up as after Ctrl-C."""
     for each in SIGNALS:
         # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.
-        # A handler, unlike SIG_IGN, is not inherited by the programs that the clean-up starts.
-        signal.signal(each, lambda number, frame: None)
+        signal.signal(each, _drop_interrupt)
     raise KeyboardInterrupt
