@@ -1,5 +1,6 @@
 """Run a command line: errors become lines, and signals and closed pipes end it cleanly."""
 
+import atexit
 import errno
 import io
 import os
@@ -34,6 +35,7 @@ def run_command(
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
             signal.signal(each, _raise_interrupt)
     sys.unraisablehook = _interrupt_again
+    atexit.register(_ignore_interrupts)
     try:
         code = command.main(words, command.name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -60,7 +62,6 @@ def run_command(
             print_error(OlafError(_describe_refusal(error)))
         sys.exit(EXIT_FAILED)
     finally:
-        _ignore_interrupts()
         _discard_unwritten()
 
 
@@ -108,7 +109,7 @@ def _discard_unwritten() -> None:
 
 
 def _ignore_interrupts() -> None:
-    """Let no interrupt end what is left to do at exit, nor one that was to be raised again."""
+    """Let no interrupt kill a process that exits, nor one that was to be raised again."""
     signal.setitimer(signal.ITIMER_REAL, 0.0)
     for handler in (_drop_interrupt, signal.SIG_IGN):  # Python reports a caught signal that it then ignores
         for each in (*SIGNALS, signal.SIGALRM):
