@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -90,13 +89,13 @@ def _join_late(client: DaemonClient) -> None:
     wait_until(has_joined)
 
 
-def test_a_daemon_waits_for_the_command_that_changes_its_deployment(store: Store, file: Path) -> None:
+def test_a_daemon_waits_for_the_command_that_changes_its_deployment(
+    store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with ExitStack() as command:
         command.enter_context(hold_lock(store.folder, CHANGE))
-        ending = threading.Timer(0.5, command.close)
-        ending.start()
+        monkeypatch.setattr(time, "sleep", lambda seconds: command.close())
         Deployment(store, testbeds.load_testbed(file), lambda step: None).close()
-        ending.join()
 
 
 def test_a_membership_in_etcd_is_not_drift_without_its_daemon(

@@ -51,8 +51,7 @@ class Finalized:
         interrupt()
 
 def interrupt_late():
-    while threading.main_thread().is_alive():
-        time.sleep(0.01)
+    threading.main_thread().join()
     interrupt()
 
 def leave(place):

@@ -13,7 +13,7 @@ olafctl deploy --hosts bed.yaml
 olafctl exec rank0 -- ip address add 10.0.1.1/32 dev eth0
 olafctl exec rank1 -- ip address add 10.0.1.2/32 dev eth0
 olafctl daemon bed.yaml > daemon.out 2>&1 &
-until grep 'ends it' daemon.out; do sleep 0.1; done
+timeout 60 sh -c 'until grep "ends it" daemon.out; do sleep 0.1; done'
 olafctl cluster create lander --open --mode iswitch --values 101
 #: sdk/README.md: import torch.distributed -> block.py
 cat > before.py <<'END'
